@@ -1,0 +1,65 @@
+"""What a processor is, what state it sees, and what a pipeline of them is."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Sequence
+from typing import Protocol, TypeVar
+
+import msgspec
+
+from memstream.schemas.events import Event
+
+Value = TypeVar("Value", bound=msgspec.Struct)
+
+
+class State(Protocol):
+    """A transactional key-value view, local to one scope's partition.
+
+    Keys start with the scope path (see ``key``). ``get`` decodes to ``kind`` or gives None;
+    values are frozen structs. What is put is seen by later gets of the same transaction.
+    """
+
+    def get(self, key: str, kind: type[Value]) -> Value | None: ...
+
+    def put(self, key: str, value: msgspec.Struct) -> None: ...
+
+    def delete(self, key: str) -> None: ...
+
+
+class Processor(Protocol):
+    """A pure decision: events in, events out. ``name`` and ``version`` go into the fingerprint.
+
+    Obligations: no clock, randomness, network, environment or set order; the same state and event
+    always give the same answer; an event it has nothing to say about is passed through.
+    """
+
+    name: str
+    version: int
+
+    def __call__(self, state: State, event: Event) -> Iterable[Event]: ...
+
+
+class Pipeline:
+    """Processors in order: what one yields is what the next one reads."""
+
+    def __init__(self, processors: Sequence[Processor], *, policy: Sequence[str] = ()) -> None:
+        self.processors = tuple(processors)
+        parts = [f"{each.name}/{each.version}" for each in self.processors]
+        text = "\n".join([*parts, *policy])
+        self.fingerprint = hashlib.sha256(text.encode()).hexdigest()[:16]
+
+    def __call__(self, state: State, event: Event) -> list[Event]:
+        """All events that one raw event leads to, in order. Derived ones only."""
+        flowing: list[Event] = [event]
+        for processor in self.processors:
+            flowing = [out for each in flowing for out in processor(state, each)]
+        return [out for out in flowing if out is not event]
+
+
+def key(scope: str, namespace: str, *parts: str) -> str:
+    """A state key. Injective: parts are joined by a character that scope paths and attributes
+    cannot hold and values are expected to have lost at capture."""
+    return "\x1f".join((scope, namespace, *parts))
+
+

@@ -1,0 +1,283 @@
+"""Resolve: candidates, corrections and reviews to memory versions. No model, no clock.
+
+Keeps every assertion of a lane in state, recomputes the lane's timeline when the set changes,
+and yields one event per memory that differs from before: its next version, believed from the
+``recorded_at`` of the event that caused it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Iterator
+
+import msgspec
+
+from memstream.processors.pipeline import State, key
+from memstream.processors.timeline import Review, Span, order_of, timeline
+from memstream.schemas.attributes import Attributes, builtin
+from memstream.schemas.events import (
+    CandidateExtracted,
+    Event,
+    MemoryChanged,
+    MemoryCorrected,
+    ReviewDecided,
+)
+from memstream.schemas.ids import content_key, derived_id
+from memstream.schemas.memories import Assertion, Memory, Status
+
+_EVENT_OF_STATUS: dict[Status, str] = {
+    "active": "memory.asserted",
+    "pending_review": "memory.asserted",
+    "quarantined": "memory.asserted",
+    "superseded": "memory.superseded",
+    "retracted": "memory.retracted",
+    "contested": "memory.contested",
+    "merged": "memory.merged",
+}
+
+
+class Known(msgspec.Struct, frozen=True):
+    """The last version of one memory that was yielded, and what it looked like."""
+
+    id: str
+    version: int
+    signature: str
+
+
+class Lane(msgspec.Struct, frozen=True):
+    """Everything that was ever asserted in one lane, and what became of it."""
+
+    assertions: tuple[Assertion, ...] = ()
+    known: tuple[Known, ...] = ()
+
+
+class LanesOf(msgspec.Struct, frozen=True):
+    """The lanes that one held event's assertions stand in: where its review must look."""
+
+    keys: tuple[str, ...] = ()
+
+
+class Resolve:
+    """The processor. ``attributes`` tells how many values an attribute has."""
+
+    name = "resolve"
+    version = 1
+
+    def __init__(self, attributes: Attributes | None = None) -> None:
+        self.attributes = attributes or builtin()
+
+    def __call__(self, state: State, event: Event) -> Iterable[Event]:
+        if isinstance(event.data, CandidateExtracted):
+            yield event
+            yield from self._assert(state, event, [event.data.assertion])
+        elif isinstance(event.data, MemoryCorrected):
+            yield from self._assert(state, event, self._assertions_of(event, event.data))
+        elif isinstance(event.data, ReviewDecided):
+            yield from self._review(state, event, event.data)
+        elif not event.type.startswith(("turn.", "tool.")):
+            yield event
+
+    def _review(self, state: State, event: Event, review: ReviewDecided) -> Iterator[Event]:
+        place = key(event.subject, "review", review.event)
+        ceiling = event.source.trust
+        verdict = Review(
+            approved=review.decision == "approve",
+            observed_at=event.observed_at,
+            event=event.id,
+            reviewer=review.reviewer,
+            trust=None if review.trust is None else min(review.trust, ceiling),
+        )
+        before = state.get(place, Review)
+        if before and (before.observed_at, before.event) >= (verdict.observed_at, verdict.event):
+            return
+        state.put(place, verdict)
+        lanes = state.get(key(event.subject, "lanes", review.event), LanesOf) or LanesOf()
+        for lane_key in lanes.keys:
+            lane = state.get(lane_key, Lane)
+            if lane is not None:
+                yield from self._recomputed(state, lane_key, lane, event)
+
+    def _assert(self, state: State, event: Event, new: list[Assertion]) -> Iterator[Event]:
+        for assertion in new:
+            place = self._lane_key(assertion)
+            lane = state.get(place, Lane) or Lane()
+            same = (assertion.event, assertion.ordinal)
+            if any((each.event, each.ordinal) == same for each in lane.assertions):
+                continue
+            if assertion.standing != "admitted":
+                self._remember_lane(state, assertion, place)
+            assertions = tuple(sorted((*lane.assertions, assertion), key=order_of))
+            yield from self._recomputed(state, place, Lane(assertions, lane.known), event)
+
+    def _remember_lane(self, state: State, assertion: Assertion, place: str) -> None:
+        index = key(assertion.scope, "lanes", assertion.event)
+        lanes = state.get(index, LanesOf) or LanesOf()
+        if place not in lanes.keys:
+            state.put(index, LanesOf((*lanes.keys, place)))
+
+    def _lane_key(self, assertion: Assertion) -> str:
+        one = bool(assertion.attribute) and (
+            self.attributes.get(assertion.attribute).cardinality == "one"
+        )
+        value = "" if one else derived_id(content_key(assertion.value))
+        return key(
+            assertion.scope,
+            "lane",
+            content_key(assertion.subject),
+            assertion.attribute,
+            content_key(assertion.qualifier),
+            value,
+        )
+
+    def _assertions_of(self, event: Event, data: MemoryCorrected) -> list[Assertion]:
+        """A correction as assertions: a withdrawal (or a restoration), and what is right."""
+        language = "zh" if any("一" <= c <= "鿿" for c in data.value) else "en"
+
+        def made(ordinal: int, value: str, *, withdraws: bool, restores: bool) -> Assertion:
+            attribute = self.attributes.get(data.attribute)
+            positive = not withdraws and not restores
+            text = value
+            if data.attribute:
+                text = self.attributes.sentence(
+                    data.attribute,
+                    data.subject,
+                    value,
+                    qualifier=data.qualifier,
+                    language=language,
+                    negative=withdraws,
+                )
+            return Assertion(
+                event=event.id,
+                ordinal=ordinal,
+                scope=event.subject,
+                kind=attribute.kind if data.attribute else "fact",
+                subject=data.subject,
+                attribute=data.attribute,
+                value=value,
+                qualifier=data.qualifier,
+                polarity="positive" if positive else "negative",
+                valid_from=event.observed_at,
+                observed_at=event.observed_at,
+                trust=event.source.trust,
+                source_kind=event.source.kind,
+                text=text,
+                withdraws=withdraws,
+                restores=restores,
+                language=language,
+                reason=data.reason,
+                rule="correction",
+            )
+
+        restore = data.action == "restore"
+        found = [made(0, data.value, withdraws=not restore, restores=restore)]
+        if data.action == "replace" and data.replacement:
+            found.append(made(1, data.replacement, withdraws=False, restores=False))
+        return found
+
+    def _recomputed(
+        self, state: State, place: str, lane: Lane, cause: Event
+    ) -> Iterator[Event]:
+        """The events by which the lane's memories become what its assertions now say."""
+        reviews = _reviews_of(state, lane)
+        spans = {_memory_id(span.opener): span for span in timeline(lane.assertions, reviews)}
+        versions = {each.id: each.version for each in lane.known}
+        signatures = {each.id: each.signature for each in lane.known}
+        home = {
+            (each.event, each.ordinal): memory
+            for memory, span in spans.items()
+            for each in span.sources
+        }
+        for assertion in lane.assertions:
+            memory_id = _memory_id(assertion)
+            if memory_id in spans or memory_id not in signatures:
+                continue
+            target = home.get((assertion.event, assertion.ordinal), "")
+            spans[memory_id] = Span(
+                sources=(assertion,),
+                status="merged" if target else "superseded",
+                valid_from=assertion.valid_from,
+                valid_to=assertion.valid_to,
+                trust=assertion.trust,
+                update_reason=f"merged into {target}" if target else "no longer stands",
+            )
+        known: list[Known] = []
+        for memory_id, span in spans.items():
+            signature = _signature(span)
+            version = versions.get(memory_id, 0)
+            if signatures.get(memory_id) != signature:
+                version += 1
+                yield self._changed(cause, memory_id, version, span)
+            known.append(Known(memory_id, version, signature))
+        state.put(place, Lane(lane.assertions, tuple(known)))
+
+    def _changed(self, cause: Event, memory_id: str, version: int, span: Span) -> Event:
+        opener = span.opener
+        doubt = 1.0
+        for each in span.sources:
+            doubt *= 1.0 - each.confidence
+        memory = Memory(
+            id=memory_id,
+            version=version,
+            scope=opener.scope,
+            kind=opener.kind,
+            status=span.status,
+            subject=opener.subject,
+            attribute=opener.attribute,
+            value=opener.value,
+            qualifier=opener.qualifier,
+            text=opener.text,
+            quote=opener.quote,
+            context=opener.context,
+            observed_at=opener.observed_at,
+            valid_from=span.valid_from,
+            valid_to=span.valid_to,
+            created_at=cause.recorded_at,
+            occurred=opener.occurred,
+            update_reason=span.update_reason,
+            trust=span.trust,
+            source_kind=opener.source_kind,
+            confidence=round(1.0 - doubt, 6),
+            content_key=content_key(opener.value),
+            language=opener.language,
+            supports=tuple(dict.fromkeys(each.event for each in span.sources)),
+            conflicts=tuple(_memory_id(each) for each in span.against),
+            previous=opener.previous,
+            reason=opener.reason,
+        )
+        return Event(
+            id=derived_id(opener.scope, memory_id, "resolve", str(version)),
+            type=_EVENT_OF_STATUS[span.status],
+            subject=cause.subject,
+            time=cause.time,
+            source=cause.source,
+            data=MemoryChanged(memory=memory),
+            recordedtime=cause.recordedtime,
+        )
+
+
+def _memory_id(opener: Assertion) -> str:
+    return derived_id(opener.scope, opener.event, "memory", str(opener.ordinal))
+
+
+def _reviews_of(state: State, lane: Lane) -> dict[str, Review]:
+    reviews: dict[str, Review] = {}
+    for assertion in lane.assertions:
+        if assertion.standing != "admitted" and assertion.event not in reviews:
+            review = state.get(key(assertion.scope, "review", assertion.event), Review)
+            if review is not None:
+                reviews[assertion.event] = review
+    return reviews
+
+
+def _signature(span: Span) -> str:
+    """A short hash of everything about a span that a version shows."""
+    shown = (
+        span.status,
+        span.valid_from,
+        span.valid_to,
+        span.trust,
+        span.update_reason,
+        [(each.event, each.ordinal) for each in span.sources],
+        [(each.event, each.ordinal) for each in span.against],
+    )
+    return hashlib.blake2b(msgspec.json.encode(shown), digest_size=8).hexdigest()

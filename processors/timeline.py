@@ -1,0 +1,268 @@
+"""The interval algebra: the timeline of one lane as a pure function of its set of assertions.
+
+A lane is what competes for the same place: a slot (scope, subject, attribute, qualifier) where
+the attribute has one value, and a slot plus one value where it has many. Assertions are read in
+the order (valid_from, observed_at, event, ordinal), whatever order they arrived in, so the result
+depends on the set alone.
+
+The rules, in the order they apply:
+
+1. What the gate held or quarantined stays apart until a review approves it.
+2. A withdrawal removes equal values observed before it; a restoration takes a withdrawal back.
+3. An equal value that overlaps or touches adds support.
+4. A different value that overlaps closes the earlier one at its own start; so does a negation.
+5. A less trusted source closes nothing: it is contested and kept beside.
+6. Disjoint intervals never conflict.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
+
+import msgspec
+
+from memstream.schemas.ids import content_key
+from memstream.schemas.memories import Assertion, Status
+
+
+class Review(msgspec.Struct, frozen=True, omit_defaults=True):
+    """The review that counts for one event: the latest by (observed_at, review event id)."""
+
+    approved: bool
+    observed_at: datetime
+    event: str
+    reviewer: str
+    trust: int | None = None
+
+
+class Span(msgspec.Struct, frozen=True, kw_only=True):
+    """One entry of a timeline. ``sources`` are its assertions in order; the first one opened it
+    and gives it its identity, its wording and its spelling."""
+
+    sources: tuple[Assertion, ...]
+    status: Status
+    valid_from: datetime
+    valid_to: datetime | None
+    trust: int
+    update_reason: str
+    against: tuple[Assertion, ...] = ()
+    """Openers of the spans this one disagrees with."""
+
+    @property
+    def opener(self) -> Assertion:
+        return self.sources[0]
+
+
+def order_of(assertion: Assertion) -> tuple[datetime, datetime, str, int]:
+    """The one order in which assertions are read."""
+    return (assertion.valid_from, assertion.observed_at, assertion.event, assertion.ordinal)
+
+
+def timeline(
+    assertions: Iterable[Assertion], reviews: Mapping[str, Review] | None = None
+) -> list[Span]:
+    """The spans of one lane, in order. ``reviews`` are by event id; see the module's rules."""
+    reviews = reviews or {}
+    ordered = sorted(assertions, key=order_of)
+    apart = _Groups()
+    admitted: list[Assertion] = []
+    for assertion in ordered:
+        if assertion.standing == "admitted":
+            admitted.append(assertion)
+            continue
+        review = reviews.get(assertion.event)
+        if review is None:
+            held = assertion.standing == "held"
+            reason = "waits for review" if held else "quarantined by the gate"
+            apart.add(assertion, "pending_review" if held else "quarantined", reason)
+        elif not review.approved:
+            apart.add(assertion, "retracted", f"rejected in review by {review.reviewer}")
+        elif review.trust is None:
+            admitted.append(assertion)
+        else:
+            admitted.append(msgspec.structs.replace(assertion, trust=review.trust))
+    standing = _after_withdrawals(admitted, apart)
+    spans = _walk(standing, apart) + apart.spans()
+    return sorted(spans, key=lambda span: order_of(span.opener))
+
+
+class _Open:
+    """A span that may still change while the walk goes on."""
+
+    def __init__(self, assertion: Assertion) -> None:
+        self.sources = [assertion]
+        self.key = content_key(assertion.value)
+        self.valid_from = assertion.valid_from
+        self.valid_to = assertion.valid_to
+        self.authority = assertion.trust
+        self.reason = "stated"
+        self.closed = False
+        self.against: list[Assertion] = []
+
+    def overlaps(self, start: datetime) -> bool:
+        return self.valid_to is None or self.valid_to > start
+
+    def support(self, assertion: Assertion) -> None:
+        self.sources.append(assertion)
+        self.authority = max(self.authority, assertion.trust)
+        if self.valid_to is not None:
+            later = assertion.valid_to
+            self.valid_to = None if later is None else max(self.valid_to, later)
+        self.reason = f"supported by {len(self.sources)} events"
+
+    def close(self, at: datetime, reason: str) -> None:
+        self.valid_to = at
+        self.closed = True
+        self.reason = reason
+
+    def span(self) -> Span:
+        return Span(
+            sources=tuple(self.sources),
+            status="superseded" if self.closed else "active",
+            valid_from=self.valid_from,
+            valid_to=self.valid_to,
+            trust=min(each.trust for each in self.sources),
+            update_reason=self.reason,
+            against=tuple(self.against),
+        )
+
+
+class _Groups:
+    """Spans that take no part in the walk: equal values of one status share a span."""
+
+    def __init__(self) -> None:
+        self._groups: dict[tuple[str, str, str], tuple[list[Assertion], str, list[Assertion]]] = {}
+
+    def add(
+        self, assertion: Assertion, status: Status, reason: str, against: Sequence[Assertion] = ()
+    ) -> None:
+        place = (status, assertion.polarity, content_key(assertion.value))
+        sources, _, others = self._groups.setdefault(place, ([], reason, []))
+        sources.append(assertion)
+        others.extend(each for each in against if each not in others)
+
+    def spans(self) -> list[Span]:
+        return [
+            Span(
+                sources=tuple(sources),
+                status=status,  # type: ignore[arg-type]  # the key was made from a Status
+                valid_from=sources[0].valid_from,
+                valid_to=_latest_end(sources),
+                trust=min(each.trust for each in sources),
+                update_reason=reason,
+                against=tuple(others),
+            )
+            for (status, _, _), (sources, reason, others) in self._groups.items()
+        ]
+
+
+def _latest_end(sources: Sequence[Assertion]) -> datetime | None:
+    ends = [each.valid_to for each in sources]
+    known = [end for end in ends if end is not None]
+    return max(known) if len(known) == len(ends) else None
+
+
+def _after_withdrawals(admitted: list[Assertion], apart: _Groups) -> list[Assertion]:
+    """What is left when withdrawals have taken out what was said before them."""
+    withdrawals = [each for each in admitted if each.withdraws]
+    if not withdrawals:
+        return [each for each in admitted if not each.restores]
+    restorations = [each for each in admitted if each.restores]
+    for each in withdrawals:
+        outranked = [earlier for earlier in admitted if _is_outranked(each, earlier)]
+        if outranked:
+            apart.add(each, "contested", "contested: a less trusted source disagrees", outranked)
+    left: list[Assertion] = []
+    for assertion in admitted:
+        if assertion.withdraws or assertion.restores:
+            continue
+        taken = next(
+            (
+                each
+                for each in withdrawals
+                if _takes_back(each, assertion)
+                and not any(_takes_back(again, each) for again in restorations)
+            ),
+            None,
+        )
+        if taken is None:
+            left.append(assertion)
+        else:
+            apart.add(assertion, "retracted", f"withdrawn by {taken.event}")
+    return left
+
+
+def _takes_back(later: Assertion, earlier: Assertion) -> bool:
+    """Whether ``later`` may undo ``earlier``: said after it, as trusted, of the same value."""
+    return later.trust >= earlier.trust and _speaks_of(later, earlier)
+
+
+def _is_outranked(withdrawal: Assertion, earlier: Assertion) -> bool:
+    if earlier.withdraws or earlier.restores or earlier.polarity == "negative":
+        return False
+    return withdrawal.trust < earlier.trust and _speaks_of(withdrawal, earlier)
+
+
+def _speaks_of(later: Assertion, earlier: Assertion) -> bool:
+    said_after = (later.observed_at, later.event, later.ordinal) > (
+        earlier.observed_at,
+        earlier.event,
+        earlier.ordinal,
+    )
+    same = not later.value or content_key(later.value) == content_key(earlier.value)
+    return said_after and same and later.event != earlier.event
+
+
+def _walk(ordered: list[Assertion], apart: _Groups) -> list[Span]:
+    done: list[_Open] = []
+    current: _Open | None = None
+    for assertion in ordered:
+        key = content_key(assertion.value)
+        if assertion.polarity == "negative":
+            current = _negated(current, assertion, key, done, apart)
+        elif current is None:
+            current = _Open(assertion)
+        elif key == current.key and (
+            current.valid_to is None or assertion.valid_from <= current.valid_to
+        ):
+            current.support(assertion)
+        elif not current.overlaps(assertion.valid_from):
+            done.append(current)
+            current = _Open(assertion)
+        elif assertion.trust >= current.authority:
+            current.close(assertion.valid_from, f"closed by {assertion.value!r}")
+            done.append(current)
+            current = _Open(assertion)
+        else:
+            _contest(current, assertion, apart)
+    if current is not None:
+        done.append(current)
+    return [each.span() for each in done]
+
+
+def _negated(
+    current: _Open | None,
+    assertion: Assertion,
+    key: str,
+    done: list[_Open],
+    apart: _Groups,
+) -> _Open | None:
+    """What is current after a negation: it ends an equal value that is as or less trusted."""
+    if current is None or (assertion.value and key != current.key):
+        return current
+    if not current.overlaps(assertion.valid_from):
+        return current
+    if assertion.trust < current.authority:
+        _contest(current, assertion, apart)
+        return current
+    current.close(assertion.valid_from, "ended")
+    done.append(current)
+    return None
+
+
+def _contest(current: _Open, assertion: Assertion, apart: _Groups) -> None:
+    current.against.append(assertion)
+    apart.add(
+        assertion, "contested", "contested: a less trusted source disagrees", current.sources[:1]
+    )

@@ -1,0 +1,4 @@
+"""Disposable indexes: vectors (``in_edge``), analytics (``in_duckdb``), embedders, generations.
+
+Everything here can be deleted and is rebuilt from the log.
+"""

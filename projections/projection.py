@@ -1,0 +1,59 @@
+"""What a projection is: a disposable index of the derived events, with its own position."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+import msgspec
+
+from memstream.schemas.events import Event
+from memstream.schemas.memories import Tally
+
+
+class Step(msgspec.Struct, frozen=True):
+    """One raw event and everything the pipeline made of it. ``seq`` counts steps from 1."""
+
+    seq: int
+    partition: int
+    offset: int
+    scope: str
+    event_id: str
+    event: Event | None
+    """The raw event; None where an erasure destroyed its content."""
+    derived: tuple[Event, ...]
+
+
+class Generation(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What a store was built by. A store stamped otherwise raises ``WrongGeneration``."""
+
+    pipeline: str
+    embedder: str
+    schema: str
+
+
+class Projection(Protocol):
+    """A store derived from steps. It stores its position with its data.
+
+    Obligations: ``apply`` is all-or-nothing per call and harmless when repeated; steps come in
+    order of ``seq`` without gaps; ``position`` is the last seq applied, 0 for none; ``tally`` is
+    counted from what the store really holds now; ``erase`` removes every trace of the scope (or
+    of the given memory versions and events) from every byte of its files and returns how many
+    records it removed.
+    """
+
+    @property
+    def name(self) -> str: ...
+
+    def position(self) -> int: ...
+
+    def apply(self, steps: Sequence[Step]) -> None: ...
+
+    def tally(self) -> Tally: ...
+
+    def erase(self, scope: str, *, events: Sequence[str], memories: Sequence[str]) -> int:
+        """Empty ``events`` and ``memories`` mean the whole scope. ``memories`` are ids of which
+        every version goes; versions that live on come again in the next step."""
+        ...
+
+    def close(self) -> None: ...

@@ -1,0 +1,49 @@
+"""What recall gives back: evidence, item by item, with how it was found."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+import msgspec
+
+from memstream.schemas.memories import Memory
+
+
+class Found(msgspec.Struct, frozen=True):
+    """How one channel found an item: its rank there (from 1) and that channel's score."""
+
+    rank: int
+    score: float
+
+
+class Item(msgspec.Struct, frozen=True):
+    """One piece of evidence. ``score`` is the fused score, comparable within one answer only."""
+
+    memory: Memory
+    score: float
+    rank: int
+    found: dict[str, Found]
+
+
+class Evidence(msgspec.Struct, frozen=True):
+    """The answer to one recall. Empty ``items`` and empty ``text`` when nothing fits.
+
+    ``degraded`` says in words what was missing (no vectors, a stale index); empty when nothing
+    was. ``tokens`` estimates what ``text`` costs in a prompt. ``context`` is the id under which
+    the answer was recorded as ``context.served``, for feedback.
+    """
+
+    query: str
+    text: str
+    items: tuple[Item, ...]
+    as_of: datetime
+    known_at: datetime | None
+    channels: tuple[str, ...]
+    degraded: tuple[str, ...] = ()
+    tokens: int = 0
+    omitted: int = 0
+    """Fitting items that the budget had no room for."""
+    context: str = ""
+
+    def __bool__(self) -> bool:
+        return bool(self.items)

@@ -1,0 +1,113 @@
+"""The registry of attributes: what a fact can be about, how many values it has, how it reads.
+
+The built-in list is ``attributes.toml``; a user adds a file of the same form. The registry is
+part of the pipeline, so its content goes into the fingerprint.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import tomllib
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any, Literal
+
+import msgspec
+
+from memstream.schemas.errors import MemstreamError
+from memstream.schemas.memories import Kind
+
+
+class InvalidAttribute(MemstreamError):
+    """An attribute file does not have the stated form."""
+
+
+class Attribute(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """One attribute. ``en`` and ``zh`` are sentence templates with {subject} and {value}."""
+
+    cardinality: Literal["one", "many"]
+    kind: Kind = "fact"
+    en: str = ""
+    zh: str = ""
+    en_not: str = ""
+    zh_not: str = ""
+    aliases: str = ""
+
+
+class Attributes:
+    """All attributes of one pipeline, by name. An unknown name is a fact with one value."""
+
+    def __init__(self, known: Mapping[str, Attribute]) -> None:
+        self._known = dict(known)
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._known
+
+    def __iter__(self) -> Any:
+        return iter(sorted(self._known))
+
+    def get(self, name: str) -> Attribute:
+        """The attribute of that name; for one nobody declared, one value and a plain text."""
+        return self._known.get(name) or Attribute(cardinality="one")
+
+    def sentence(
+        self,
+        name: str,
+        subject: str,
+        value: str,
+        *,
+        qualifier: str = "",
+        language: str = "en",
+        negative: bool = False,
+    ) -> str:
+        """The fact as one self-contained sentence, e.g. "The user lives in Hangzhou." """
+        chinese = language == "zh"
+        who = subject
+        if subject == "user":
+            who = "用户" if chinese else "The user"
+        attribute = self.get(name)
+        template = (
+            (attribute.zh_not if negative else attribute.zh)
+            if chinese
+            else (attribute.en_not if negative else attribute.en)
+        )
+        if not template:
+            label = name.replace("_", " ")
+            be = ("不是" if negative else "是") if chinese else ("is not" if negative else "is")
+            template = "{subject}的" + label + be + "{value}" if chinese else (
+                "{subject}'s " + label + " " + be + " {value}"
+            )
+        text = template.replace("{subject}", who).replace("{value}", value)
+        if qualifier:
+            text += f"（{qualifier}）" if chinese else f" ({qualifier})"
+        return text + ("。" if chinese else ".")
+
+    def extended(self, path: Path) -> Attributes:
+        """These attributes plus those of a file; a name given again replaces the old one."""
+        try:
+            more = _read(path.read_text(encoding="utf-8"), str(path))
+        except OSError as error:
+            raise InvalidAttribute(f"{path}: cannot be read: {error.strerror}") from error
+        return Attributes(self._known | more)
+
+    def fingerprint(self) -> str:
+        """A hash over every attribute; equal exactly when the registries are."""
+        encoded = msgspec.json.encode(sorted(self._known.items()))
+        return hashlib.sha256(encoded).hexdigest()[:16]
+
+
+@cache
+def builtin() -> Attributes:
+    """The attributes of ``attributes.toml``."""
+    path = Path(__file__).with_name("attributes.toml")
+    return Attributes(_read(path.read_text(encoding="utf-8"), path.name))
+
+
+def _read(text: str, where: str) -> dict[str, Attribute]:
+    try:
+        return msgspec.convert(tomllib.loads(text), dict[str, Attribute])
+    except (tomllib.TOMLDecodeError, msgspec.ValidationError) as error:
+        raise InvalidAttribute(
+            f"{where}: {error}; mend: see schemas/attributes.toml for the form"
+        ) from error

@@ -1,0 +1,328 @@
+"""The codec: events to bytes and back. The only place that validates, seals and opens.
+
+Two forms, one content:
+
+* the wire form, one CloudEvents 1.0 JSON object (structured mode), for files and Kafka;
+* the row form, envelope columns plus the data's bytes, for the embedded log.
+
+In both the data is sealed when the codec has a sealer: ``data_base64`` with ``keyid`` and
+``sealalg`` on the wire. Decoding is strict and reports every fault at once, each with its path.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any, get_args
+
+import msgspec
+
+from memstream.schemas.errors import Fault, InvalidEvent, InvalidScope, SealBroken
+from memstream.schemas.events import (
+    CURRENT_VERSION,
+    DATA_TYPES,
+    TRUST_CEILING,
+    Data,
+    Event,
+    Source,
+    SourceKind,
+    TurnRecorded,
+)
+from memstream.schemas.instants import fault_of_instant, parse_instant
+from memstream.schemas.scope import Scope
+from memstream.schemas.sealing import ALGORITHM, Sealer
+from memstream.schemas.upcasts import upcast
+
+_ENCODER = msgspec.json.Encoder(order="deterministic")
+_DECODERS = {name: msgspec.json.Decoder(kind) for name, kind in DATA_TYPES.items()}
+_KINDS = get_args(SourceKind)
+_LONGEST_ID = 512
+
+
+class SealedRow(msgspec.Struct, frozen=True):
+    """One event as the embedded log keeps it: readable envelope, opaque payload."""
+
+    id: str
+    type: str
+    subject: str
+    time: datetime
+    source_kind: SourceKind
+    trust: int
+    runtime: str
+    run: str
+    dataversion: int
+    key_id: str
+    payload: bytes
+    recordedtime: datetime | None = None
+
+
+class Codec:
+    """Encodes and decodes events; seals and opens where it was given a sealer."""
+
+    def __init__(self, sealer: Sealer | None = None) -> None:
+        self.sealer = sealer
+
+    def to_row(self, event: Event) -> SealedRow:
+        """The row form. The event must be valid (see ``validated``)."""
+        plain = _ENCODER.encode(event.data)
+        key_id = ""
+        if self.sealer is not None:
+            key_id, plain = self.sealer.seal(event.subject, _bound(event.subject, event.id), plain)
+        source = event.source
+        return SealedRow(
+            event.id, event.type, event.subject, event.time, source.kind, source.trust,
+            source.runtime, source.run, event.dataversion, key_id, plain, event.recordedtime,
+        )  # fmt: skip
+
+    def from_row(self, row: SealedRow) -> Event:
+        """The event of a row. Raises ``KeyDestroyed``, ``SealBroken`` or ``UnknownEventType``."""
+        plain = row.payload
+        if row.key_id:
+            plain = self._open(row.key_id, row.subject, row.id, plain)
+        return Event(
+            id=row.id,
+            type=row.type,
+            subject=row.subject,
+            time=row.time,
+            source=Source(row.source_kind, row.trust, row.runtime, row.run),
+            data=_decode_data(row.type, row.dataversion, plain),
+            recordedtime=row.recordedtime,
+            dataversion=CURRENT_VERSION[row.type],
+        )
+
+    def to_wire(self, event: Event) -> bytes:
+        """One CloudEvents JSON object, deterministic except for the seal's nonce."""
+        wire: dict[str, Any] = {
+            "specversion": "1.0",
+            "id": event.id,
+            "source": f"memstream://{event.source.runtime}/{event.source.run}",
+            "type": event.type,
+            "subject": event.subject,
+            "time": event.time,
+            "dataversion": event.dataversion,
+            "sourcekind": event.source.kind,
+            "trust": event.source.trust,
+            "datacontenttype": "application/json",
+        }
+        if event.recordedtime is not None:
+            wire["recordedtime"] = event.recordedtime
+        if self.sealer is None:
+            wire["data"] = event.data
+        else:
+            row = self.to_row(event)
+            wire["keyid"], wire["sealalg"] = row.key_id, ALGORITHM
+            wire["data_base64"] = base64.b64encode(row.payload).decode()
+        return _ENCODER.encode(wire)
+
+    def from_wire(self, wire: bytes | str, *, where: str = "event") -> Event:
+        """The event of one CloudEvents JSON object.
+
+        Raises ``InvalidEvent`` with every fault found, ``UnknownEventType``, ``KeyDestroyed``.
+        """
+        try:
+            envelope = msgspec.json.decode(wire)
+        except (msgspec.DecodeError, UnicodeError) as error:
+            raise InvalidEvent(where, [Fault("$", f"is no JSON: {error}")]) from error
+        if not isinstance(envelope, dict):
+            raise InvalidEvent(where, [Fault("$", "expected a JSON object")])
+        return self.from_envelope(envelope, where=where)
+
+    def from_envelope(self, envelope: Mapping[str, Any], *, where: str = "event") -> Event:
+        """As ``from_wire``, from an object that is already decoded."""
+        faults: list[Fault] = []
+        event_id = _text(envelope, "id", faults)
+        event_type = _text(envelope, "type", faults)
+        subject = _text(envelope, "subject", faults)
+        time = _instant(envelope, "time", faults, needed=True)
+        recorded = _instant(envelope, "recordedtime", faults, needed=False)
+        version = envelope.get("dataversion", 1)
+        if not isinstance(version, int) or isinstance(version, bool) or version < 1:
+            faults.append(Fault("$.dataversion", f"expected a whole number from 1, got {version!r}"))
+            version = 1
+        if envelope.get("specversion") != "1.0":
+            faults.append(Fault("$.specversion", "expected '1.0'", "CloudEvents 1.0"))
+        source = _source(envelope, faults)
+        if subject:
+            try:
+                Scope.parse(subject)
+            except InvalidScope as error:
+                faults.append(Fault("$.subject", str(error)))
+        data: Data | None = None
+        if event_type and event_type not in DATA_TYPES:
+            faults.append(
+                Fault("$.type", f"{event_type!r} is unknown", f"known: {', '.join(sorted(DATA_TYPES))}")
+            )
+        elif event_type:
+            plain = self._plain_of(envelope, subject, event_id, faults)
+            if plain is not None:
+                try:
+                    data = _decode_data(event_type, version, plain)
+                except InvalidEvent as error:
+                    faults.extend(error.faults)
+        if faults or data is None or time is None or source is None:
+            raise InvalidEvent(where, faults or [Fault("$.data", "is missing")])
+        event = Event(
+            id=event_id, type=event_type, subject=subject, time=time, source=source, data=data,
+            recordedtime=recorded, dataversion=CURRENT_VERSION[event_type],
+        )  # fmt: skip
+        return validated(event, where=where)
+
+    def _plain_of(
+        self, envelope: Mapping[str, Any], subject: str, event_id: str, faults: list[Fault]
+    ) -> bytes | None:
+        if "keyid" not in envelope:
+            if "data" not in envelope:
+                faults.append(Fault("$.data", "is missing"))
+                return None
+            return _ENCODER.encode(envelope["data"])
+        key_id, algorithm = envelope["keyid"], envelope.get("sealalg")
+        if algorithm != ALGORITHM:
+            faults.append(Fault("$.sealalg", f"{algorithm!r} is unknown", f"known: {ALGORITHM}"))
+            return None
+        try:
+            sealed = base64.b64decode(envelope.get("data_base64", ""), validate=True)
+        except (binascii.Error, TypeError, ValueError):
+            faults.append(Fault("$.data_base64", "is no base64"))
+            return None
+        return self._open(str(key_id), subject, event_id, sealed)
+
+    def _open(self, key_id: str, subject: str, event_id: str, sealed: bytes) -> bytes:
+        if self.sealer is None:
+            raise SealBroken(
+                f"event {event_id}: its data is sealed and this codec has no key ring; "
+                "mend: open the memory directory that holds its keys"
+            )
+        return self.sealer.open(key_id, _bound(subject, event_id), sealed)
+
+
+def validated(event: Event, *, where: str = "event") -> Event:
+    """The event itself, or ``InvalidEvent`` with every fault of its envelope and data."""
+    faults: list[Fault] = []
+    if not event.id or len(event.id) > _LONGEST_ID:
+        faults.append(Fault("$.id", f"has {len(event.id)} characters", f"1 to {_LONGEST_ID}"))
+    for path, instant in (("$.time", event.time), ("$.recordedtime", event.recordedtime)):
+        fault = None if instant is None else fault_of_instant(path, instant)
+        if fault:
+            faults.append(fault)
+    ceiling = TRUST_CEILING.get(event.source.kind)
+    if ceiling is None:
+        faults.append(
+            Fault("$.sourcekind", f"{event.source.kind!r} is unknown", f"known: {', '.join(_KINDS)}")
+        )
+    elif not 0 <= event.source.trust <= ceiling:
+        faults.append(
+            Fault("$.trust", f"{event.source.trust} for {event.source.kind}", f"0 to {int(ceiling)}")
+        )
+    expected = DATA_TYPES.get(event.type)
+    if expected is None:
+        faults.append(Fault("$.type", f"{event.type!r} is unknown"))
+    elif type(event.data) is not expected:
+        faults.append(
+            Fault("$.data", f"{event.type} needs {expected.__name__}, got {type(event.data).__name__}")
+        )
+    faults.extend(_faults_of_data(event.data))
+    if faults:
+        raise InvalidEvent(where, faults)
+    return event
+
+
+def _faults_of_data(data: Data) -> list[Fault]:
+    """Faults that the types alone cannot state. Walks instants and spans."""
+    faults: list[Fault] = []
+    for name in data.__struct_fields__:
+        value = getattr(data, name)
+        if isinstance(value, datetime):
+            fault = fault_of_instant(f"$.data.{name}", value)
+            if fault:
+                faults.append(fault)
+    if isinstance(data, TurnRecorded):
+        for index, (start, end) in enumerate(data.served_spans):
+            if not 0 <= start <= end <= len(data.text):
+                faults.append(
+                    Fault(
+                        f"$.data.served_spans[{index}]",
+                        f"[{start}, {end}) is outside the text of {len(data.text)} characters",
+                    )
+                )
+    return faults
+
+
+def _decode_data(event_type: str, version: int, plain: bytes) -> Data:
+    if CURRENT_VERSION.get(event_type) != version:
+        data = upcast(event_type, version, msgspec.json.decode(plain))
+        plain = _ENCODER.encode(data)
+    try:
+        decoded: Data = _DECODERS[event_type].decode(plain)
+    except (msgspec.ValidationError, msgspec.DecodeError) as error:
+        raise InvalidEvent(event_type, _all_faults(event_type, plain)) from error
+    return decoded
+
+
+def _all_faults(event_type: str, plain: bytes) -> list[Fault]:
+    """Every fault of the data, found field by field: msgspec itself stops at the first."""
+    kind = DATA_TYPES[event_type]
+    try:
+        raw = msgspec.json.decode(plain)
+    except msgspec.DecodeError as error:
+        return [Fault("$.data", f"is no JSON: {error}")]
+    if not isinstance(raw, dict):
+        return [Fault("$.data", "expected an object")]
+    faults: list[Fault] = []
+    fields = {field.name: field for field in msgspec.structs.fields(kind)}
+    for name in sorted(raw.keys() - fields.keys()):
+        faults.append(Fault(f"$.data.{name}", "is no field of " + event_type))
+    for name, field in fields.items():
+        if name not in raw:
+            if field.required:
+                faults.append(Fault(f"$.data.{name}", "is missing"))
+            continue
+        try:
+            msgspec.convert(raw[name], field.type)
+        except msgspec.ValidationError as error:
+            problem, _, inner = str(error).partition(" - at `$")
+            faults.append(Fault(f"$.data.{name}{inner.rstrip('`')}", problem))
+    return faults or [Fault("$.data", "does not fit " + event_type)]
+
+
+def _text(envelope: Mapping[str, Any], name: str, faults: list[Fault]) -> str:
+    value = envelope.get(name)
+    if isinstance(value, str) and value:
+        return value
+    faults.append(Fault(f"$.{name}", "is missing" if value is None else "expected text"))
+    return ""
+
+
+def _instant(
+    envelope: Mapping[str, Any], name: str, faults: list[Fault], *, needed: bool
+) -> datetime | None:
+    value = envelope.get(name)
+    if value is None and not needed:
+        return None
+    if not isinstance(value, str):
+        faults.append(Fault(f"$.{name}", "is missing" if value is None else "expected text"))
+        return None
+    instant = parse_instant(f"$.{name}", value)
+    if isinstance(instant, Fault):
+        faults.append(instant)
+        return None
+    return instant
+
+
+def _source(envelope: Mapping[str, Any], faults: list[Fault]) -> Source | None:
+    kind = envelope.get("sourcekind", "user_said")
+    if kind not in _KINDS:
+        faults.append(Fault("$.sourcekind", f"{kind!r} is unknown", f"known: {', '.join(_KINDS)}"))
+        return None
+    trust = envelope.get("trust", int(TRUST_CEILING[kind]))
+    if not isinstance(trust, int) or isinstance(trust, bool):
+        faults.append(Fault("$.trust", "expected a whole number"))
+        return None
+    address = str(envelope.get("source", "memstream://memstream/"))
+    runtime, _, run = address.removeprefix("memstream://").partition("/")
+    return Source(kind, trust, runtime or "memstream", run)
+
+
+def _bound(subject: str, event_id: str) -> bytes:
+    return f"{len(subject)}:{subject}{event_id}".encode()

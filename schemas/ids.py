@@ -1,0 +1,52 @@
+"""Ids and content keys: pure functions of what they name, the same on every replay."""
+
+from __future__ import annotations
+
+import hashlib
+import unicodedata
+from uuid import UUID
+
+_NAMESPACE = UUID("6f1f6b1e-6d5c-5b0e-9a53-0c7b4a1d2e90").bytes
+
+
+def derived_id(*parts: str) -> str:
+    """UUIDv5 (RFC 9562) of the parts, e.g. (scope path, event id, processor, ordinal).
+
+    Parts are length-prefixed, so ("a", "bc") and ("ab", "c") differ.
+    """
+    name = "".join(f"{len(part)}:{part}" for part in parts)
+    digest = bytearray(hashlib.sha1(_NAMESPACE + name.encode(), usedforsecurity=False).digest())
+    digest[6] = (digest[6] & 0x0F) | 0x50
+    digest[8] = (digest[8] & 0x3F) | 0x80
+    text = digest[:16].hex()
+    return f"{text[:8]}-{text[8:12]}-{text[12:16]}-{text[16:20]}-{text[20:]}"
+
+
+def content_key(text: str) -> str:
+    """The exact content of a text, blind to case, width, spacing and outer punctuation.
+
+    NFKC, case-folded; punctuation and symbols that only decorate are dropped, those that carry
+    meaning inside a word or command (``C++``, ``-v``, ``a/b``, ``0.5``) are kept. Script-aware:
+    spaces between two CJK characters carry nothing and are dropped, others fold to one.
+    """
+    folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
+    kept: list[str] = []
+    for word in folded.split():
+        bare = word.strip(_DECORATION) or word
+        if kept and not (_is_cjk(kept[-1][-1]) and _is_cjk(bare[0])):
+            kept.append(" ")
+        kept.append(bare)
+    return "".join(kept)
+
+
+_DECORATION = ".,;:!?\"'`…。，；：！？、“”‘’（）()「」『』《》〈〉【】~～"
+
+
+def _is_cjk(character: str) -> bool:
+    code = ord(character)
+    return (
+        0x4E00 <= code <= 0x9FFF
+        or 0x3400 <= code <= 0x4DBF
+        or 0x3040 <= code <= 0x30FF
+        or 0x20000 <= code <= 0x3FFFF
+    )

@@ -1,0 +1,80 @@
+"""Sealing: the typed data of every event is encrypted under its subject's data key.
+
+An immutable log cannot be edited, so what may have to be erased is sealed when it is written;
+destroying the key erases it. AES-256-GCM (NIST SP 800-38D) with a random 96-bit nonce before the
+ciphertext; the envelope (id, subject, type) is authenticated with it, so sealed data cannot be
+moved to another event. The codec is the only caller.
+"""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from cryptography.exceptions import InvalidTag
+from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+
+from memstream.schemas.errors import SealBroken
+
+ALGORITHM = "A256GCM"
+KEY_BYTES = 32
+NONCE_BYTES = 12
+
+
+class KeyRing(Protocol):
+    """Holds the data keys, one current key per subject. Implementations are durable.
+
+    ``key_for`` returns the subject's current (key id, key), made and stored durably first where
+    there is none. ``key_by_id`` raises ``KeyDestroyed`` for a key that was destroyed and
+    ``SealBroken`` for one it never had. ``destroy`` is durable before it returns, removes the
+    key's bytes, and returns the ids of the keys it destroyed. ``rotate`` gives the subject a new
+    current key and keeps the old ones readable. ``nonce`` is fresh randomness.
+    """
+
+    def key_for(self, subject: str) -> tuple[str, bytes]: ...
+
+    def key_by_id(self, key_id: str) -> bytes: ...
+
+    def rotate(self, subject: str) -> tuple[str, bytes]: ...
+
+    def destroy(self, subject: str, *, keep_current: bool = False) -> list[str]: ...
+
+    def nonce(self) -> bytes: ...
+
+    def close(self) -> None: ...
+
+
+class Sealer:
+    """Seals and opens bytes with the keys of a key ring."""
+
+    def __init__(self, ring: KeyRing) -> None:
+        self.ring = ring
+        self._ciphers: dict[bytes, AESGCM] = {}
+
+    def seal(self, subject: str, bound: bytes, plain: bytes) -> tuple[str, bytes]:
+        """(key id, nonce + ciphertext + tag) of ``plain``, bound to the bytes ``bound``."""
+        key_id, key = self.ring.key_for(subject)
+        nonce = self.ring.nonce()
+        return key_id, nonce + self._cipher(key).encrypt(nonce, plain, bound)
+
+    def open(self, key_id: str, bound: bytes, sealed: bytes) -> bytes:
+        """The plain bytes. Raises ``KeyDestroyed`` after an erasure, ``SealBroken`` if altered."""
+        key = self.ring.key_by_id(key_id)
+        try:
+            return self._cipher(key).decrypt(sealed[:NONCE_BYTES], sealed[NONCE_BYTES:], bound)
+        except (InvalidTag, ValueError) as error:
+            raise SealBroken(
+                f"key {key_id}: sealed data does not open: it was altered, or belongs to "
+                "another event; restore the log from a copy"
+            ) from error
+
+    def forget(self) -> None:
+        """Drops cached ciphers; called after a key was destroyed."""
+        self._ciphers.clear()
+
+    def _cipher(self, key: bytes) -> AESGCM:
+        cipher = self._ciphers.get(key)
+        if cipher is None:
+            if len(self._ciphers) > 10_000:
+                self._ciphers.clear()
+            cipher = self._ciphers[key] = AESGCM(key)
+        return cipher

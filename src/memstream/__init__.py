@@ -1,0 +1,1 @@
+"""memstream: the memory data plane for LLM agents."""

@@ -1,0 +1,64 @@
+"""The one reader of time, and the one source of randomness. Both are passed in, never imported
+by what decides."""
+
+from __future__ import annotations
+
+import os
+from datetime import UTC, datetime, timedelta
+from typing import Protocol
+from uuid import UUID
+
+
+class Clock(Protocol):
+    """``now`` is an aware UTC datetime. ``entropy`` gives that many random bytes."""
+
+    def now(self) -> datetime: ...
+
+    def entropy(self, count: int) -> bytes: ...
+
+
+class SystemClock:
+    """The machine's clock and the system's randomness."""
+
+    def now(self) -> datetime:
+        return datetime.now(UTC)
+
+    def entropy(self, count: int) -> bytes:
+        return os.urandom(count)
+
+
+class ManualClock:
+    """A clock for tests and simulations: stands still until ``advance``; entropy from a seed.
+
+    ``step`` moves it forward at every reading, so that no two readings are equal.
+    """
+
+    def __init__(
+        self, start: datetime, *, step: timedelta = timedelta(microseconds=1), seed: int = 0
+    ) -> None:
+        self._now = start.astimezone(UTC)
+        self._step = step
+        self._seed = seed
+        self._drawn = 0
+
+    def now(self) -> datetime:
+        self._now += self._step
+        return self._now
+
+    def advance(self, by: timedelta) -> None:
+        """Moves the clock forward."""
+        self._now += by
+
+    def entropy(self, count: int) -> bytes:
+        import hashlib
+
+        self._drawn += 1
+        return hashlib.shake_256(f"{self._seed}:{self._drawn}".encode()).digest(count)
+
+
+def new_id(clock: Clock) -> str:
+    """A UUIDv7 (RFC 9562) of the clock's time and entropy: unique, and ordered by time."""
+    millis = int(clock.now().timestamp() * 1000) & (2**48 - 1)
+    random = int.from_bytes(clock.entropy(10), "big")
+    value = millis << 80 | 0x7 << 76 | (random >> 64 & 0xFFF) << 64 | 0b10 << 62 | random & (2**62 - 1)
+    return str(UUID(int=value))
