@@ -1,0 +1,38 @@
+"""What all tests share: Hypothesis profiles and the path of the cases kept beside the checkout."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+# "quick" tries the same examples on every machine and every run, so a red build is never luck.
+# "thorough" looks for new ones: HYPOTHESIS_PROFILE=thorough make test
+settings.register_profile(
+    "quick",
+    derandomize=True,
+    database=None,
+    deadline=None,
+    max_examples=60,
+    suppress_health_check=[HealthCheck.too_slow],
+)
+settings.register_profile(
+    "thorough",
+    deadline=None,
+    max_examples=2_000,
+    print_blob=True,
+    suppress_health_check=[HealthCheck.too_slow],
+)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "quick"))
+
+_SHARED = Path(__file__).resolve().parents[1].parent / "shared"
+
+
+@pytest.fixture(scope="session")
+def shared() -> Path:
+    """The folder of black-box cases and sample data beside the checkout; skips where absent."""
+    if not _SHARED.is_dir():
+        pytest.skip("no folder ../shared beside the checkout: its cases and data are not tried")
+    return _SHARED
