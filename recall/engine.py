@@ -6,7 +6,7 @@ floor, collapse what says the same, pack under the budget, render.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Protocol
 
@@ -15,17 +15,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from memstream.processors.lexemes import lexemes
-from memstream.projections.queries import Hit, IndexQuery
+from memstream.projections.queries import Channel, Hit, IndexQuery
 from memstream.recall.evidence import Evidence, Item
 from memstream.recall.fusion import fused
 from memstream.recall.packing import estimated_tokens, packed
 from memstream.recall.rendering import line_of, rendered
 from memstream.schemas.errors import UnsupportedFilter
 from memstream.schemas.instants import OPEN_MICROS, to_micros
-from memstream.schemas.memories import Kind, Memory
+from memstream.schemas.memories import Kind, Memory, Status
 from memstream.schemas.scope import Scope
 
-SERVED_STATUSES = ("active", "superseded")
+SERVED_STATUSES: tuple[Status, ...] = ("active", "superseded")
 """What may be served. A superseded version still holds for the time in which it was valid; the
 validity filter keeps it out of the present."""
 
@@ -52,7 +52,8 @@ class Settings(msgspec.Struct, frozen=True):
 class Embedding(Protocol):
     """The part of an embedder that recall needs."""
 
-    dimension: int
+    @property
+    def dimension(self) -> int: ...
 
     def query(self, text: str) -> NDArray[np.float32]: ...
 
@@ -69,7 +70,7 @@ class Request(msgspec.Struct, frozen=True):
     limit: int | None = None
 
 
-Search = Callable[[IndexQuery], dict[str, list[Hit]]]
+Search = Callable[[IndexQuery], Mapping[Channel, Sequence[Hit]]]
 
 
 def recalled(
@@ -81,7 +82,7 @@ def recalled(
 ) -> Evidence:
     """The evidence for a request. Pure but for ``search`` and ``embedder``."""
     query = _index_query(request, embedder, settings)
-    hits = search(query) if query.lexemes or query.vector is not None else {}
+    hits = search(query) if query is not None else {}
     kept = {channel: _above_floor(channel, found, settings) for channel, found in hits.items()}
     weights = {"dense": settings.dense_weight, "bm25": settings.lexical_weight}
     items = _collapsed(fused(kept, k=settings.rrf_k, weights=weights))
@@ -111,7 +112,8 @@ def recalled(
 
 def _index_query(
     request: Request, embedder: Embedding | None, settings: Settings
-) -> IndexQuery:
+) -> IndexQuery | None:
+    """The question for the index; None where nothing in it can be searched for."""
     if not request.scopes:
         raise UnsupportedFilter("recall: no scope given; every read needs at least one")
     tenants = {scope.tenant for scope in request.scopes}
@@ -122,7 +124,12 @@ def _index_query(
     words = [word for word in lexemes(request.query) if word not in _SUBJECT_WORDS]
     vector = None
     if embedder is not None and embedder.dimension and request.query.strip():
-        vector = embedder.query(request.query)
+        vector = embedder.query(request.query).tolist()
+    channels: list[Channel] = ["bm25"] if words else []
+    if vector is not None:
+        channels.append("dense")
+    if not channels:
+        return None
     return IndexQuery(
         tenant=request.scopes[0].tenant,
         scopes=tuple(dict.fromkeys(scope.path for scope in request.scopes)),
@@ -133,10 +140,11 @@ def _index_query(
         lexemes=words,
         vector=vector,
         limit=settings.candidates,
+        channels=tuple(channels),
     )
 
 
-def _above_floor(channel: str, hits: list[Hit], settings: Settings) -> list[Hit]:
+def _above_floor(channel: str, hits: Sequence[Hit], settings: Settings) -> list[Hit]:
     floor = settings.dense_floor if channel == "dense" else settings.floor
     return [hit for hit in hits if hit.score >= floor]
 

@@ -10,14 +10,14 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
-from memstream.projections.queries import Hit, IndexQuery
+from memstream.projections.queries import Channel, Hit, IndexQuery
 from memstream.schemas.instants import OPEN_MICROS, to_micros
 from memstream.schemas.memories import Memory
 
 _K1, _B = 1.2, 0.75
 
 
-def scanned(memories: Iterable[Memory], query: IndexQuery) -> dict[str, list[Hit]]:
+def scanned(memories: Iterable[Memory], query: IndexQuery) -> dict[Channel, list[Hit]]:
     """The hits of the lexical channel among the memories that the query's filters let through.
 
     BM25 (Robertson and Zaragoza, 2009) with the statistics of what it was given.

@@ -67,12 +67,11 @@ class Codec:
     def to_row(self, event: Event) -> SealedRow:
         """The row form. The event must be valid (see ``validated``)."""
         plain = _ENCODER.encode(event.data)
-        key_id = ""
+        event_id, subject, key_id, source = event.id, event.subject, "", event.source
         if self.sealer is not None:
-            key_id, plain = self.sealer.seal(event.subject, _bound(event.subject, event.id), plain)
-        source = event.source
+            key_id, plain = self.sealer.seal(subject, _bound(subject, event_id), plain)
         return SealedRow(
-            event.id, event.type, event.subject, event.time, source.kind, source.trust,
+            event_id, event.type, subject, event.time, source.kind, source.trust,
             source.runtime, source.run, event.dataversion, key_id, plain, event.recordedtime,
         )  # fmt: skip
 
@@ -123,7 +122,7 @@ class Codec:
         """
         try:
             envelope = msgspec.json.decode(wire)
-        except (msgspec.DecodeError, UnicodeError) as error:
+        except (msgspec.DecodeError, UnicodeError, RecursionError) as error:
             raise InvalidEvent(where, [Fault("$", f"is no JSON: {error}")]) from error
         if not isinstance(envelope, dict):
             raise InvalidEvent(where, [Fault("$", "expected a JSON object")])
@@ -176,7 +175,11 @@ class Codec:
             if "data" not in envelope:
                 faults.append(Fault("$.data", "is missing"))
                 return None
-            return _ENCODER.encode(envelope["data"])
+            try:
+                return _ENCODER.encode(envelope["data"])
+            except (UnicodeError, RecursionError, TypeError) as error:
+                faults.append(Fault("$.data", f"cannot be JSON: {error}"))
+                return None
         key_id, algorithm = envelope["keyid"], envelope.get("sealalg")
         if algorithm != ALGORITHM:
             faults.append(Fault("$.sealalg", f"{algorithm!r} is unknown", f"known: {ALGORITHM}"))

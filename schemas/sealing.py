@@ -25,8 +25,9 @@ class KeyRing(Protocol):
 
     ``key_for`` returns the subject's current (key id, key), made and stored durably first where
     there is none. ``key_by_id`` raises ``KeyDestroyed`` for a key that was destroyed and
-    ``SealBroken`` for one it never had. ``destroy`` is durable before it returns, removes the
-    key's bytes, and returns the ids of the keys it destroyed. ``rotate`` gives the subject a new
+    ``SealBroken`` for one it never had. ``destroy`` takes every key of the subject, or those made
+    before the key ``older_than``; it is durable before it returns, removes the keys' bytes, and
+    returns the ids of the keys it destroyed. ``rotate`` gives the subject a new
     current key and keeps the old ones readable. ``nonce`` is fresh randomness.
     """
 
@@ -36,7 +37,7 @@ class KeyRing(Protocol):
 
     def rotate(self, subject: str) -> tuple[str, bytes]: ...
 
-    def destroy(self, subject: str, *, keep_current: bool = False) -> list[str]: ...
+    def destroy(self, subject: str, *, older_than: str | None = None) -> list[str]: ...
 
     def nonce(self) -> bytes: ...
 
@@ -52,9 +53,11 @@ class Sealer:
 
     def seal(self, subject: str, bound: bytes, plain: bytes) -> tuple[str, bytes]:
         """(key id, nonce + ciphertext + tag) of ``plain``, bound to the bytes ``bound``."""
-        key_id, key = self.ring.key_for(subject)
-        nonce = self.ring.nonce()
-        return key_id, nonce + self._cipher(key).encrypt(nonce, plain, bound)
+        ring = self.ring
+        key_id, key = ring.key_for(subject)
+        cipher = self._ciphers.get(key) or self._cipher(key)
+        nonce = ring.nonce()
+        return key_id, nonce + cipher.encrypt(nonce, plain, bound)
 
     def open(self, key_id: str, bound: bytes, sealed: bytes) -> bytes:
         """The plain bytes. Raises ``KeyDestroyed`` after an erasure, ``SealBroken`` if altered."""

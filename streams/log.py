@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Protocol
 
@@ -67,9 +67,13 @@ class EventLog(Protocol):
         """All events of one scope, in order."""
         ...
 
-    def replace(self, entry: Entry) -> None:
-        """Puts a re-sealed row in the place of the same event; its content must not change. For
-        erasure only."""
+    def replace_all(self, entries: Iterable[Entry]) -> None:
+        """Puts re-sealed rows in the place of the same events, all or none; content must not
+        change. For erasure only."""
+        ...
+
+    def scrub(self) -> None:
+        """Leaves no byte of a replaced row anywhere in the log's files."""
         ...
 
     def committed(self, consumer: str) -> dict[int, int]: ...

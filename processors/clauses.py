@@ -1,0 +1,151 @@
+"""Sentences into clauses: whose statement it is, whether it is one at all, and what it says.
+
+A rule is only tried on a clause that somebody asserts about themselves or about someone named.
+Questions, conditions, wishes, reported speech, quotations, fiction and requests are marked dead
+here, by position and by guard words that are data (``grammar`` in the rule files), so that no rule
+has to know about them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal
+
+import msgspec
+
+from memstream.processors.dates import DateSpan
+from memstream.processors.rules import Rulebook, SubjectKind
+from memstream.processors.words import Words
+
+
+class Speaker(msgspec.Struct, frozen=True):
+    """Who speaks: "user", or the name of an actor. ``people`` may be read as subjects."""
+
+    name: str
+
+    def relative(self, relation: str, language: str) -> str:
+        """The subject of a statement about someone the speaker is related to."""
+        if language == "zh":
+            return f"{'用户' if self.name == 'user' else self.name}的{relation}"
+        return f"{'the user' if self.name == 'user' else self.name}'s {relation}"
+
+
+class Clause:
+    """One clause. ``words`` are what stands after the subject, without what was recognised as
+    adverb, date or negation; ``spoken`` are all its words."""
+
+    __slots__ = (
+        "alive", "correction", "dates", "ended_by", "filler", "former", "lead", "name", "negated",
+        "qualifier", "reason", "relation", "spoken", "subject", "who", "words",
+    )  # fmt: skip
+
+    def __init__(self, lead: str = "") -> None:
+        self.spoken = Words()
+        self.words = Words()
+        self.lead = lead
+        self.ended_by = ""
+        self.subject: SubjectKind = "none"
+        self.who = ""
+        self.relation = ""
+        """A relation of the speaker that the subject names, e.g. "wife"."""
+        self.name = ""
+        """The name given with that relation, e.g. "Anna" in "my wife Anna"."""
+        self.negated = False
+        self.former = False
+        self.qualifier = ""
+        self.dates: list[DateSpan] = []
+        self.alive = True
+        self.correction = False
+        self.filler = False
+        self.reason = ""
+
+    def add(self, words: Words, index: int) -> None:
+        self.spoken.add(
+            words.norm[index], words.raw[index], words.start[index], words.end[index]
+        )
+
+
+Marks = Literal["keep", "drop"]
+
+
+class Dated(msgspec.Struct, frozen=True):
+    """The words of a sentence that dates take up, and the dates by their first word."""
+
+    taken: frozenset[int]
+    by_word: dict[int, DateSpan]
+
+
+_COARSE = frozenset(
+    "day weekend week month quarter season year decade century range".split()
+)
+
+
+def dated_words(words: Words, dates: Sequence[DateSpan], book: Rulebook) -> Dated:
+    """Which words are part of a date, with the preposition before it."""
+    taken: set[int] = set()
+    by_word: dict[int, DateSpan] = {}
+    before = book.phrase_list("date_prepositions")
+    index = 0
+    for date in dates:
+        while index < len(words) and words.end[index] <= date.start_char:
+            index += 1
+        first = index
+        while index < len(words) and words.start[index] < date.end_char:
+            taken.add(index)
+            index += 1
+        if index == first:
+            continue
+        by_word[first] = date
+        while first > 0 and words.norm[first - 1] in before:
+            first -= 1
+            taken.add(first)
+    return Dated(frozenset(taken), by_word)
+
+
+def quoted_words(words: Words, quotes: Sequence[tuple[int, int]]) -> frozenset[int]:
+    """The words that stand inside quotation marks."""
+    if not quotes:
+        return frozenset()
+    return frozenset(
+        index
+        for index in range(len(words))
+        if any(start <= words.start[index] < end for start, end in quotes)
+    )
+
+
+def copied(words: Words, keep: Sequence[int]) -> Words:
+    """The words at the given places."""
+    chosen = Words()
+    for index in keep:
+        chosen.add(words.norm[index], words.raw[index], words.start[index], words.end[index])
+    return chosen
+
+
+def skip(book: Rulebook, table: str, words: Words, start: int) -> int:
+    """The first word at or after ``start`` where no phrase of the table begins."""
+    phrases = book.phrase_list(table)
+    while (length := phrases.length_at(words.norm, start)) > 0:
+        start += length
+    return start
+
+
+def qualifier_at(book: Rulebook, words: Words, start: int) -> tuple[str, int]:
+    """The qualifier that begins at a word, in its one form, and its length in words. The empty
+    form stands for phrases like "every day" that set nothing apart."""
+    length = book.phrase_list("qualifiers").length_at(words.norm, start)
+    if not length:
+        return "", 0
+    joiner = "" if book.language == "zh" else " "
+    return book.labels.get(joiner.join(words.norm[start : start + length]), ""), length
+
+
+__all__ = [
+    "Clause",
+    "Dated",
+    "Speaker",
+    "copied",
+    "dated_words",
+    "qualifier_at",
+    "quoted_words",
+    "skip",
+]

@@ -1,0 +1,373 @@
+"""English sentences into clauses (see ``clauses``)."""
+
+from __future__ import annotations
+
+from memstream.processors.clauses import (
+    Clause,
+    Dated,
+    Speaker,
+    copied,
+    qualifier_at,
+    skip,
+)
+from memstream.processors.rules import Rulebook
+from memstream.processors.words import Words
+
+
+def english_clauses(
+    words: Words, dated: Dated, quoted: frozenset[int], book: Rulebook, speaker: Speaker
+) -> list[Clause]:
+    """The clauses of one sentence, in order; those that assert nothing are not ``alive``."""
+    found = _split(words, dated, quoted, book)
+    _guard(found, words, book)
+    before: Clause | None = None
+    for clause in found:
+        _find_subject(clause, before, dated, quoted, book, speaker, words)
+        before = clause
+    return found
+
+
+def _split(words: Words, dated: Dated, quoted: frozenset[int], book: Rulebook) -> list[Clause]:
+    norm = words.norm
+    always = book.phrase_list("clause_always")
+    joins = book.phrase_list("clause_joins")
+    comma_joins = book.phrase_list("clause_after_comma")
+    found = [Clause()]
+    for index, word in enumerate(norm):
+        clause = found[-1]
+        if index in dated.by_word:
+            clause.dates.append(dated.by_word[index])
+        if index in dated.taken:
+            clause.add(words, index)
+            continue
+        following = index + 1
+        if word in _ENDS and index not in quoted:
+            if word == ":" and norm[index - 1 : index] in (["are"], ["is"], ["include"]):
+                continue
+            starts = True
+        elif word == ",":
+            after = norm[following] if following < len(norm) else ""
+            starts = (
+                after in comma_joins
+                or _starts_clause(words, following, book)
+                or (len(clause.spoken) == 1 and clause.spoken.raw[0][:1].isupper())
+                or bool(book.phrase_list("small_talk").length_at(norm, following))
+                or _is_filler(clause.spoken, book)
+            )
+        elif word in always and (len(clause.spoken) or clause.lead):
+            starts = True
+        elif word in joins:
+            starts = _starts_clause(words, following, book, joined=True)
+        else:
+            starts = False
+        if starts:
+            if len(clause.spoken):
+                clause.ended_by = word
+                found.append(Clause(word))
+            elif word not in _ENDS or not clause.lead:
+                clause.lead = word
+        else:
+            clause.add(words, index)
+    return [clause for clause in found if len(clause.spoken)]
+
+
+_ENDS = frozenset((";", ":", "—", "–", "--", "...", "…", "(", ")", "!", "?", ".", "*", "~", "-", "•"))
+_SUBJECTS = frozenset(
+    "i we my our he she they it you your his her their its there this these those".split()
+)
+_GOES_ON = frozenset(("and", "or", ",", "&", "."))
+
+
+def _starts_clause(words: Words, index: int, book: Rulebook, *, joined: bool = False) -> bool:
+    """Whether a clause begins at a word: at a subject, or at the verb of one that is left out."""
+    index = skip(book, "adverbs", words, index)
+    if index >= len(words):
+        return False
+    word = words.norm[index]
+    if word in _SUBJECTS:
+        return True
+    if index + 1 < len(words) and words.norm[index + 1] in _GOES_ON:
+        return False
+    if word in book.heads and word not in _BOUND_ONLY:
+        following = book.heads[word]
+        if following is None:
+            return joined
+        if book.heads[word] is not None:
+            return index + 1 < len(words) and words.norm[index + 1] in following
+    if joined and word in ("do", "does", "don't") and index + 1 < len(words):
+        return words.norm[index + 1] == "not"
+    named = words.raw[index][:1].isupper() and words.norm[index] != "i"
+    if named and index + 1 < len(words):
+        return words.norm[index + 1] in book.phrase_list("name_verbs")
+    return False
+
+
+_BOUND_ONLY = frozenset(("'s", "been"))
+
+
+def _is_filler(words: Words, book: Rulebook) -> bool:
+    index = skip(book, "small_talk", words, 0)
+    while index < len(words):
+        after = skip(book, "openers", words, index)
+        after = skip(book, "small_talk", words, after)
+        if after == index:
+            if words.norm[index].isalnum():
+                return False
+            after = index + 1
+        index = after
+    return True
+
+
+def _guard(found: list[Clause], words: Words, book: Rulebook) -> None:
+    """Marks what asserts nothing. A guard word silences its own clause and the rest."""
+    conditions = book.phrase_list("conditions")
+    reports = book.phrase_list("reports")
+    orders = book.phrase_list("orders")
+    doubts = book.phrase_list("doubts")
+    openers = book.phrase_list("openers")
+    silenced = False
+    previous: Clause | None = None
+    for clause in found:
+        spoken = clause.spoken
+        start = skip(book, "openers", spoken, 0)
+        first = spoken.norm[start] if start < len(spoken) else ""
+        clause.filler = _is_filler(spoken, book)
+        clause.correction = any(
+            book.phrase_list("corrections").length_at(spoken.norm, index)
+            for index in range(len(spoken))
+        )
+        if clause.lead == ":" and not (
+            previous is None
+            or previous.filler
+            or previous.correction
+            or start >= len(spoken)
+            or openers.length_at(previous.spoken.norm, 0) == len(previous.spoken)
+            or skip(book, "openers", previous.spoken, 0) == len(previous.spoken)
+        ):
+            silenced = True
+        if clause.lead in conditions or first in conditions:
+            silenced = True
+        if orders.length_at(spoken.norm, start) or any(
+            word in reports for word in spoken.norm
+        ):
+            silenced = True
+        dead = silenced or clause.lead in _SUBORDINATE or first in _SUBORDINATE
+        if clause.lead == "that" and previous is not None:
+            remembered = skip(book, "openers", previous.spoken, 0) == len(previous.spoken)
+            dead = silenced or not remembered
+        if any(doubts.length_at(spoken.norm, index) for index in range(len(spoken))):
+            dead = True
+            silenced = True
+        if silenced and clause.lead == "but" and first not in conditions:
+            silenced = False
+        clause.alive = not dead
+        previous = clause
+    if words.norm[-1:] == ["?"] or "?" in words.norm[-3:]:
+        _silence_question(found, book)
+
+
+_SUBORDINATE = frozenset(
+    "when whenever where which who whom whose until before after while than like that as how what "
+    "why or".split()
+)
+
+
+def _silence_question(found: list[Clause], book: Rulebook) -> None:
+    questions = book.phrase_list("questions")
+    tags = book.phrase_list("question_tags")
+    last = found[-1]
+    start = skip(book, "openers", last.spoken, 0)
+    asks = questions.length_at(last.spoken.norm, start) > 0
+    tag = tags.length_at(last.spoken.norm, 0) == len(last.spoken)
+    only_last = asks and not tag and len(found) > 1
+    for clause in found if not only_last else found[-1:]:
+        clause.alive = False
+
+
+def _find_subject(
+    clause: Clause,
+    before: Clause | None,
+    dated: Dated,
+    quoted: frozenset[int],
+    book: Rulebook,
+    speaker: Speaker,
+    all_words: Words,
+) -> None:
+    taken = {all_words.start[index] for index in dated.taken}
+    inside = {all_words.start[index] for index in quoted}
+    spoken = copied(
+        clause.spoken,
+        [at for at in range(len(clause.spoken)) if clause.spoken.start[at] not in taken],
+    )
+    start = 0
+    while start < len(spoken):
+        qualifier, length = qualifier_at(book, spoken, start)
+        if length and clause.alive:
+            clause.qualifier = clause.qualifier or qualifier
+            start += length
+            continue
+        after = skip(book, "openers", spoken, start)
+        if after == start and spoken.norm[start] == ",":
+            after = start + 1
+        if after == start:
+            break
+        start = after
+    if start >= len(spoken):
+        clause.words = Words()
+        return
+    if spoken.start[start] in inside:
+        clause.alive = False
+        return
+    length = _subject_at(clause, spoken, start, book, speaker)
+    if not length and before is not None and _goes_on(clause, before, spoken, start, book):
+        clause.subject, clause.who = before.subject, before.who
+        clause.former = False
+    _read_predicate(clause, spoken, start + length, book)
+
+
+def _goes_on(clause: Clause, before: Clause, spoken: Words, start: int, book: Rulebook) -> bool:
+    """Whether the subject is left out because it is that of the clause before."""
+    word = spoken.norm[start]
+    if clause.lead not in ("and", ",", "but", "then", "so", ";", "plus"):
+        return False
+    return before.subject != "none" and (word in book.heads or word in ("do", "does", "no", "am"))
+
+
+def _subject_at(
+    clause: Clause, spoken: Words, start: int, book: Rulebook, speaker: Speaker
+) -> int:
+    norm, raw = spoken.norm, spoken.raw
+    word = norm[start]
+    following = norm[start + 1] if start + 1 < len(spoken) else ""
+    if word == "i":
+        clause.subject, clause.who = "self", speaker.name
+        return 1 if following not in ("and", "or") else 0
+    if word == "we":
+        clause.subject, clause.who = "we", speaker.name
+        return 1
+    if word in ("my", "our"):
+        return _relative_at(clause, spoken, start, book, speaker)
+    if word in ("mine", "me"):
+        return 0
+    length = 0
+    while (
+        length < 3
+        and start + length < len(spoken)
+        and raw[start + length][:1].isupper()
+        and raw[start + length].isalpha()
+        and norm[start + length] not in book.phrase_list("not_names")
+        and not (len(raw[start + length]) > 1 and raw[start + length].isupper())
+    ):
+        length += 1
+    if length and start + length < len(spoken):
+        clause.subject, clause.who = "other", " ".join(raw[start : start + length])
+    return length if clause.subject == "other" else 0
+
+
+def _relative_at(
+    clause: Clause, spoken: Words, start: int, book: Rulebook, speaker: Speaker
+) -> int:
+    """ "my wife Anna", "my older sister", "my friend's" or a plain possessive "my"."""
+    norm, raw = spoken.norm, spoken.raw
+    at = start + 1
+    described: list[str] = []
+    while at < len(spoken) and norm[at] in book.phrase_list("relation_adjectives"):
+        described.append(norm[at])
+        at += 1
+    if at >= len(spoken) or norm[at] not in book.relations:
+        clause.subject = "self" if norm[start] == "my" else "we"
+        clause.who = speaker.name
+        spoken.norm[start] = "'s"
+        return 0
+    relation = " ".join([*described, norm[at]])
+    clause.relation = norm[at]
+    clause.subject, clause.who = "other", speaker.relative(relation, "en")
+    at += 1
+    if at < len(spoken) and norm[at] == ",":
+        name = _name_length(spoken, at + 1, book)
+        if name and at + 1 + name < len(spoken) and norm[at + 1 + name] == ",":
+            clause.name = " ".join(raw[at + 1 : at + 1 + name])
+            return at + 2 + name - start
+    name = _name_length(spoken, at, book)
+    if name:
+        clause.name = " ".join(raw[at : at + name])
+        at += name
+    return at - start
+
+
+def _name_length(spoken: Words, start: int, book: Rulebook) -> int:
+    length = 0
+    while (
+        length < 3
+        and start + length < len(spoken)
+        and spoken.raw[start + length][:1].isupper()
+        and spoken.raw[start + length].isalpha()
+        and spoken.norm[start + length] not in book.phrase_list("not_names")
+    ):
+        length += 1
+    return length
+
+
+def _read_predicate(clause: Clause, spoken: Words, start: int, book: Rulebook) -> None:
+    """What is said of the subject, without adverbs, negation and auxiliaries."""
+    norm = spoken.norm
+    chosen: list[int] = []
+    at = start
+    count = len(spoken)
+    if clause.subject == "none" or norm[at : at + 1] == ["'s"]:
+        chosen = list(range(at, count))
+        at = count
+    while at < count:
+        after = skip(book, "adverbs", spoken, at)
+        if after > at:
+            at = after
+            continue
+        qualifier, length = qualifier_at(book, spoken, at)
+        if length and not chosen:
+            clause.qualifier = clause.qualifier or qualifier
+            at += length
+            continue
+        word = norm[at]
+        following = norm[at + 1] if at + 1 < count else ""
+        if word in ("do", "does") and following == "not":
+            clause.negated = True
+            at += 2
+            clause.alive = clause.alive and _is_plain_negation(spoken, at)
+        elif word in ("do", "does") and not chosen and following in book.heads:
+            at += 1
+        elif word == "used" and following == "to" and not chosen:
+            clause.former = True
+            at += 2
+        elif word == "no" and following == "longer":
+            clause.negated = True
+            at += 2
+        elif word in ("have", "has", "'ve", "'s") and following == "been" and not chosen:
+            chosen.append(at)
+            norm[at] = "be"
+            at += 2
+        elif word in _BE and len(chosen) == 0:
+            chosen.append(at)
+            at += 1
+            after = skip(book, "adverbs", spoken, at)
+            if norm[after : after + 1] == ["not"]:
+                clause.negated = True
+                at = after + 1
+                clause.alive = clause.alive and _is_plain_negation(spoken, at)
+        elif chosen and norm[chosen[0]] in _BE and len(chosen) == 1:
+            chosen.extend(range(at, count))
+            break
+        else:
+            chosen.extend(range(at, count))
+            break
+    clause.words = copied(spoken, chosen)
+
+
+_BE = frozenset(("am", "is", "are", "be", "'m", "'re", "'s"))
+
+
+def _is_plain_negation(spoken: Words, at: int) -> bool:
+    """ "not" and not "not only", "not just", "not always"."""
+    return spoken.norm[at : at + 1] not in (
+        ["only"], ["just"], ["even"], ["always"], ["necessarily"], ["usually"], ["merely"],
+        ["think"], ["believe"], ["know"], ["mean"], ["want"],
+    )  # fmt: skip

@@ -1,0 +1,229 @@
+"""Chinese sentences into clauses (see ``clauses``)."""
+
+from __future__ import annotations
+
+from memstream.processors.clauses import (
+    Clause,
+    Dated,
+    Speaker,
+    copied,
+    qualifier_at,
+    skip,
+)
+from memstream.processors.rules import Rulebook
+from memstream.processors.words import Words
+
+
+def chinese_clauses(
+    words: Words, dated: Dated, quoted: frozenset[int], book: Rulebook, speaker: Speaker
+) -> list[Clause]:
+    """The clauses of one sentence, in order; those that assert nothing are not ``alive``."""
+    found = _split(words, dated, book)
+    _guard(found, words, book)
+    before: Clause | None = None
+    inside = {words.start[index] for index in quoted}
+    taken = {words.start[index] for index in dated.taken}
+    for clause in found:
+        _find_subject(clause, before, taken, inside, book, speaker)
+        if clause.subject != "none":
+            before = clause
+    return found
+
+
+_ENDS = frozenset("，,；;：:。！？!?…—（）()~～")
+
+
+def _split(words: Words, dated: Dated, book: Rulebook) -> list[Clause]:
+    joins = book.phrase_list("clause_joins")
+    found = [Clause()]
+    skipped = 0
+    for index, word in enumerate(words.norm):
+        clause = found[-1]
+        if index in dated.by_word:
+            clause.dates.append(dated.by_word[index])
+        if skipped:
+            skipped -= 1
+            continue
+        if index in dated.taken:
+            clause.add(words, index)
+            continue
+        length = joins.length_at(words.norm, index)
+        if word in _ENDS or length:
+            lead = "".join(words.norm[index : index + max(1, length)])
+            skipped = max(0, length - 1)
+            if len(clause.spoken):
+                clause.ended_by = lead
+                found.append(Clause(lead))
+            else:
+                clause.lead = lead
+        else:
+            clause.add(words, index)
+    kept = [clause for clause in found if len(clause.spoken)]
+    for dateless, clause in zip(found, found[1:], strict=False):
+        if not len(dateless.spoken) and dateless.dates:
+            clause.dates = [*dateless.dates, *clause.dates]
+    return kept
+
+
+def _guard(found: list[Clause], words: Words, book: Rulebook) -> None:
+    """Marks what asserts nothing. A guard word silences its own clause and the rest."""
+    silencing = [book.phrase_list(name) for name in ("conditions", "reports", "doubts", "orders")]
+    corrections = book.phrase_list("corrections")
+    asks = book.phrase_list("questions")
+    tags = book.phrase_list("question_tags")
+    silenced = False
+    previous: Clause | None = None
+    for clause in found:
+        norm = clause.spoken.norm
+        places = range(len(norm))
+        clause.filler = _is_filler(clause.spoken, book)
+        clause.correction = any(corrections.length_at(norm, at) for at in places)
+        if clause.lead in ("：", ":") and not (
+            previous is None
+            or previous.filler
+            or previous.correction
+            or skip(book, "openers", previous.spoken, 0) == len(previous.spoken)
+        ):
+            silenced = True
+        if any(phrases.length_at(norm, at) for phrases in silencing for at in places):
+            silenced = True
+        clause.alive = not silenced
+        if any(asks.length_at(norm, at) for at in places):
+            clause.alive = False
+        previous = clause
+    if words.norm[-1:] and words.norm[-1] in "？?":
+        found[-1].alive = False
+    last = found[-1].spoken.norm
+    if tags.length_at(last, 0) and tags.length_at(last, 0) >= len(last) - 1:
+        for clause in found:
+            clause.alive = False
+
+
+def _is_filler(words: Words, book: Rulebook) -> bool:
+    at = 0
+    while at < len(words):
+        after = skip(book, "small_talk", words, skip(book, "openers", words, at))
+        if after == at:
+            return False
+        at = after
+    return True
+
+
+def _find_subject(
+    clause: Clause,
+    before: Clause | None,
+    taken: set[int],
+    inside: set[int],
+    book: Rulebook,
+    speaker: Speaker,
+) -> None:
+    spoken = copied(
+        clause.spoken,
+        [
+            at
+            for at in range(len(clause.spoken))
+            if clause.spoken.start[at] not in taken and clause.spoken.norm[at] not in "“”\"「」"
+        ],
+    )
+    start = _after_openers(clause, spoken, 0, book)
+    if start >= len(spoken):
+        return
+    if spoken.start[start] in inside:
+        clause.alive = False
+        return
+    length = _subject_at(clause, spoken, start, book, speaker)
+    if not length and before is not None:
+        clause.subject, clause.who = before.subject, before.who
+    _read_predicate(clause, spoken, start + length, book)
+
+
+def _after_openers(clause: Clause, spoken: Words, start: int, book: Rulebook) -> int:
+    while start < len(spoken):
+        qualifier, length = qualifier_at(book, spoken, start)
+        if length:
+            clause.qualifier = clause.qualifier or qualifier
+            start += length
+            continue
+        after = skip(book, "openers", spoken, start)
+        if after == start:
+            break
+        start = after
+    return start
+
+
+def _subject_at(
+    clause: Clause, spoken: Words, start: int, book: Rulebook, speaker: Speaker
+) -> int:
+    norm = spoken.norm
+    for pronoun in ("我们", "咱们", "我"):
+        size = len(pronoun)
+        if "".join(norm[start : start + size]) != pronoun:
+            continue
+        own = start + size
+        possessive = norm[own : own + 1] == ["的"]
+        at = own + possessive
+        size_of_relation = _relation_length(norm, at, book)
+        if size_of_relation:
+            relation = "".join(norm[at : at + size_of_relation])
+            clause.subject, clause.who = "other", speaker.relative(relation, "zh")
+            clause.relation = relation
+            return at + size_of_relation - start
+        clause.subject = "self" if pronoun == "我" else "we"
+        clause.who = speaker.name
+        return size
+    return _name_at(clause, spoken, start, book)
+
+
+def _relation_length(norm: list[str], at: int, book: Rulebook) -> int:
+    for size in (4, 3, 2, 1):
+        if "".join(norm[at : at + size]) in book.relations and len(norm) > at + size:
+            return size
+    return 0
+
+
+def _name_at(clause: Clause, spoken: Words, start: int, book: Rulebook) -> int:
+    """A name before one of the verbs that statements about others use: 小明, 李雷, Tom."""
+    verbs = book.phrase_list("name_verbs")
+    norm, raw = spoken.norm, spoken.raw
+    latin = raw[start].isascii() and raw[start][:1].isupper() and raw[start].isalpha()
+    sizes = (1,) if latin else (2, 3)
+    for size in sizes:
+        after = skip(book, "adverbs", spoken, start + size)
+        if after >= len(norm) or not verbs.length_at(norm, after):
+            continue
+        name = "".join(raw[start : start + size])
+        surname = norm[start] in book.phrase_list("surnames") or norm[start] in "小老阿"
+        if latin or (surname and name not in book.lists.get("not_names", ())):
+            clause.subject, clause.who = "other", name
+            return size
+    return 0
+
+
+def _read_predicate(clause: Clause, spoken: Words, start: int, book: Rulebook) -> None:
+    """What is said of the subject, without adverbs and negation."""
+    norm = spoken.norm
+    former = book.phrase_list("formerly")
+    negations = book.phrase_list("negations")
+    at, count = start, len(spoken)
+    while at < count:
+        length = former.length_at(norm, at)
+        if length:
+            clause.former = True
+            at += length
+            continue
+        qualifier, length = qualifier_at(book, spoken, at)
+        if length:
+            clause.qualifier = clause.qualifier or qualifier
+            at += length
+            continue
+        after = skip(book, "adverbs", spoken, at)
+        if after > at:
+            at = after
+            continue
+        length = 0 if clause.negated else negations.length_at(norm, at)
+        if length and clause.subject != "none":
+            clause.negated = True
+            at += length
+            continue
+        break
+    clause.words = copied(spoken, range(at, count))

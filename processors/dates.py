@@ -1,0 +1,131 @@
+"""Date expressions in text, English and Chinese, resolved against the moment of speech.
+
+`find_dates` is the whole surface. It is pure: the same text and anchor give the same spans. What
+it cannot resolve honestly it still reports, with the reason, instead of guessing.
+
+The grammars live beside it (`dates_en`, `dates_zh`); both describe expressions in the terms of
+`dates_calendar`, where the arithmetic is.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect
+from datetime import UTC, datetime, tzinfo
+
+import msgspec
+
+from memstream.processors import dates_en, dates_zh
+from memstream.processors.dates_calendar import Context, Unresolvable, settle
+from memstream.processors.dates_expression import Expression
+
+__all__ = ["DateSpan", "find_dates"]
+
+
+class DateSpan(msgspec.Struct, frozen=True):
+    """One date expression: where it stands and the time it means.
+
+    `start` and `end` are UTC instants, half-open. An `end` of None with a start is open-ended
+    ("since May"), a `start` of None with an end means "before". Both are None when `unresolved`
+    holds the reason: "vague", "no anchor", "impossible date", "out of range", "empty range",
+    "lunar calendar", "fiscal year". `granularity` is "second", "minute", "hour", "day", "weekend",
+    "week", "month", "quarter", "season", "year", "decade", "century" or, for anything else,
+    "range". `relative` tells that the reading hangs on the anchor.
+    """
+
+    start_char: int
+    end_char: int
+    text: str
+    start: datetime | None
+    end: datetime | None
+    granularity: str
+    unresolved: str | None
+    relative: bool
+
+
+def find_dates(text: str, anchor: datetime | None, language: str | None = None) -> list[DateSpan]:
+    """All date expressions of `text`, in order, none overlapping another.
+
+    `anchor` is the aware moment of speech, in the speaker's own offset: "yesterday" is the
+    speaker's local day. Without an anchor, days are UTC days and relative expressions come back
+    unresolved. `language` is "en" or "zh" (or a tag that starts so); otherwise both grammars
+    whose script occurs are tried.
+
+    Raises ValueError for a naive anchor or a `language` that is neither, and nothing else.
+    """
+    if anchor is not None and anchor.utcoffset() is None:
+        raise ValueError(
+            f"anchor {anchor!r} is naive; expected an aware datetime carrying the speaker's "
+            "UTC offset, e.g. datetime.now(UTC) at capture"
+        )
+    expressions = _expressions(text, language)
+    if not expressions:
+        return []
+    zone = UTC if anchor is None or anchor.tzinfo is None else anchor.tzinfo
+    now = None if anchor is None else anchor.replace(tzinfo=None)
+    return [_resolved(text, expression, now, zone) for expression in expressions]
+
+
+def _expressions(text: str, language: str | None) -> list[Expression]:
+    if language is None:
+        has_chinese = dates_zh.is_written_in(text)
+        if not has_chinese:
+            return dates_en.find(text)
+        found = dates_zh.find(text)
+        return _longest(found + dates_en.find(text)) if dates_en.is_written_in(text) else found
+    tag = language[:2].lower()
+    if tag == "en":
+        return dates_en.find(text)
+    if tag == "zh":
+        return dates_zh.find(text)
+    raise ValueError(f"language {language!r} has no date grammar; expected 'en', 'zh' or None")
+
+
+def _longest(expressions: list[Expression]) -> list[Expression]:
+    """Without overlaps: a longer expression wins, then an earlier one, then the first given."""
+    ranked = sorted(expressions, key=lambda found: (found.start - found.end, found.start))
+    kept: list[Expression] = []
+    for found in ranked:
+        place = bisect(kept, found.start, key=lambda other: other.start)
+        if place and kept[place - 1].end > found.start:
+            continue
+        if place < len(kept) and kept[place].start < found.end:
+            continue
+        kept.insert(place, found)
+    return kept
+
+
+def _resolved(text: str, expression: Expression, now: datetime | None, zone: tzinfo) -> DateSpan:
+    context = Context(now, zone, lambda: expression.spoken_tense(text))
+    start: datetime | None = None
+    end: datetime | None = None
+    reason: str | None = None
+    unit = expression.meaning.unit
+    try:
+        found = settle(expression.meaning, context, future=expression.is_deadline())
+        unit = found.unit
+        first, last = expression.bounds(found)
+        start, end = _instant(first, zone), _instant(last, zone)
+        if start is not None and end is not None and end <= start:
+            raise Unresolvable("empty range")
+    except Unresolvable as problem:
+        start = end = None
+        reason = problem.reason
+    return DateSpan(
+        start_char=expression.start,
+        end_char=expression.end,
+        text=text[expression.start : expression.end],
+        start=start,
+        end=end,
+        granularity="range" if expression.bound else unit,
+        unresolved=reason,
+        relative=context.used,
+    )
+
+
+def _instant(local: datetime | None, zone: tzinfo) -> datetime | None:
+    if local is None:
+        return None
+    try:
+        return local.replace(tzinfo=zone).astimezone(UTC)
+    except (OverflowError, ValueError):
+        raise Unresolvable("out of range") from None

@@ -1,0 +1,44 @@
+"""What a date grammar reports: the place of an expression and its meaning, not yet resolved."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Literal
+
+from memstream.processors.dates_calendar import Interval, Meaning, Open
+
+Bound = Literal["since", "after", "before", "until"]
+
+
+@dataclass(frozen=True, slots=True)
+class Expression:
+    """`text[start:end]` is a date expression.
+
+    `bound` makes the interval open-ended. `tense` reads the tense around the expression out of
+    the whole text: True for the future, False for the past, None where nothing tells.
+    """
+
+    start: int
+    end: int
+    meaning: Meaning
+    bound: Bound | None
+    tense: Callable[[str, int, int], bool | None]
+
+    def spoken_tense(self, text: str) -> bool | None:
+        return self.tense(text, self.start, self.end)
+
+    def is_deadline(self) -> bool:
+        """ "until Friday" looks ahead unless its sentence is in the past."""
+        weekly = isinstance(self.meaning, Open) and self.meaning.cycle == "week"
+        return weekly and self.bound in ("before", "until")
+
+    def bounds(self, found: Interval) -> tuple[datetime | None, datetime | None]:
+        if self.bound == "since":
+            return found.edge, None
+        if self.bound == "after":
+            return found.end, None
+        if self.bound in ("before", "until"):
+            return None, found.edge
+        return found.start, found.end

@@ -1,0 +1,117 @@
+"""What no rule covered, as one free text per event: who said it, and when things took place."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+
+import msgspec
+
+from memstream.processors.clauses import skip
+from memstream.processors.dates import find_dates
+from memstream.processors.moments import annotated, occurred
+from memstream.processors.rules import Rulebook
+from memstream.processors.sentences import Sentence, language_of
+from memstream.processors.words import split_words
+from memstream.schemas.memories import Interval
+
+_LABELS = {
+    ("user", "en"): "The user",
+    ("user", "zh"): "用户",
+    ("assistant", "en"): "The assistant",
+    ("assistant", "zh"): "助手",
+    ("system", "en"): "The system",
+    ("system", "zh"): "系统",
+}
+
+
+class Remainder(msgspec.Struct, frozen=True):
+    """The sentences of one event that are kept as free text."""
+
+    value: str
+    text: str
+    start: int
+    end: int
+    language: str
+    occurred: Interval | None
+
+
+def is_small_talk(sentence: str, book: Rulebook) -> bool:
+    """Whether a sentence is nothing but greeting, thanks or filler."""
+    if len(sentence) > 120:
+        return False
+    words = split_words(book.language, sentence)
+    at = 0
+    while at < len(words):
+        after = skip(book, "small_talk", words, at)
+        if after == at:
+            if words.norm[at].isalnum() or words.norm[at].startswith("@"):
+                return False
+            after = at + 1
+        at = after
+    return True
+
+
+def is_question(sentence: str) -> bool:
+    """Whether a sentence only asks."""
+    bare = sentence.rstrip(" \"'”’)）")
+    return bare.endswith(("?", "？", "吗", "呢", "吗。", "呢。"))
+
+
+def kept(found: Sequence[Sentence], left: Sequence[bool], books: dict[str, Rulebook]) -> list[bool]:
+    """Which sentences to keep of those ``left`` over: what is worth it, and a question next to
+    something that is. A text of questions and pleasantries alone is not kept."""
+    asks = [is_question(sentence.text) for sentence in found]
+    worth = [
+        keep and not ask and not is_small_talk(sentence.text, books[language_of(sentence.text)])
+        for sentence, keep, ask in zip(found, left, asks, strict=True)
+    ]
+    return [
+        own or (left[at] and asks[at] and any(worth[max(0, at - 1) : at + 2]))
+        for at, own in enumerate(worth)
+    ]
+
+
+def remainder(
+    whole: str, found: Sequence[Sentence], keep: Sequence[bool], speaker: str, anchor: datetime | None
+) -> Remainder | None:
+    """The kept sentences as one text. None where nothing is kept.
+
+    ``speaker`` is "user", "assistant", "system", or a name. Equal sentences are kept once.
+    """
+    chosen: list[tuple[int, Sentence]] = []
+    seen: set[str] = set()
+    for at, sentence in enumerate(found):
+        if keep[at] and sentence.text not in seen:
+            seen.add(sentence.text)
+            chosen.append((at, sentence))
+    if not chosen:
+        return None
+    zone = UTC if anchor is None or anchor.tzinfo is None else anchor.tzinfo
+    plain: list[str] = []
+    dated: list[str] = []
+    spans = []
+    before: tuple[int, Sentence] | None = None
+    for at, sentence in chosen:
+        joint = "" if before is None else _joint(whole, before, at, sentence)
+        language = language_of(sentence.text)
+        dates = [] if sentence.kind == "code" else find_dates(sentence.text, anchor, language)
+        spans.extend(dates)
+        plain += [joint, sentence.text]
+        dated += [joint, annotated(sentence.text, dates, zone, language)]
+        before = (at, sentence)
+    value = "".join(plain)
+    language = language_of(value)
+    label = _LABELS.get((speaker, language), speaker)
+    text = f"{label}{': ' if language == 'en' else '：'}{''.join(dated)}"
+    return Remainder(value, text, chosen[0][1].start, chosen[-1][1].end, language, occurred(spans))
+
+
+def _joint(whole: str, before: tuple[int, Sentence], at: int, sentence: Sentence) -> str:
+    if before[1].line != sentence.line:
+        return "\n"
+    if before[0] + 1 == at:
+        between = whole[before[1].end : sentence.start]
+        if not between.strip():
+            return between
+    return "" if language_of(sentence.text) == "zh" else " "

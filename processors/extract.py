@@ -1,0 +1,514 @@
+"""Extract: captured text into assertions, by rules, in English and Chinese. No model takes part.
+
+``Reader`` reads one event; ``Extract`` is the processor that turns what it finds into
+``candidate.extracted`` events. A statement belongs to whoever it is about: "My sister lives in
+Berlin" is a fact of the user's sister. What no rule covers stays free text (an episode) with its
+dates made absolute, so a rule that is missing costs structure and not memory.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+
+import msgspec
+
+from memstream.processors.clauses import Speaker
+from memstream.processors.dates import find_dates
+from memstream.processors.episodes import Remainder, kept, remainder
+from memstream.processors.gate import GateMark
+from memstream.processors.moments import annotated, first_resolved, occurred, validity_of, written
+from memstream.processors.pipeline import State, key
+from memstream.processors.rules import (
+    Language,
+    Rulebook,
+    RuleFile,
+    builtin_files,
+    hash_of,
+    read_rule_file,
+)
+from memstream.processors.sentences import Sentence, language_of, sentences
+from memstream.processors.statements import Fact, Statement, Statements
+from memstream.schemas.attributes import Attributes
+from memstream.schemas.events import (
+    CandidateExtracted,
+    Event,
+    MemoryStated,
+    ToolReturned,
+    TurnRecorded,
+)
+from memstream.schemas.ids import derived_id
+from memstream.schemas.memories import Assertion, Interval, Kind, Standing
+from memstream.schemas.scope import Scope
+
+__all__ = ["Extract", "Reader"]
+
+LONGEST_CONTEXT = 2000
+"""Characters of a turn that go with each of its assertions, to find it by."""
+_VERSION = 1
+_LANGUAGES: tuple[Language, ...] = ("en", "zh")
+_STANDINGS: dict[str, Standing] = {
+    "stored": "admitted",
+    "held": "held",
+    "quarantined": "quarantined",
+}
+
+
+class Extract:
+    """The processor. What the gate rejected yields nothing; what it held or quarantined keeps
+    that standing. Types that carry no text pass through."""
+
+    name = "extract"
+    version = _VERSION
+
+    def __init__(self, reader: Reader) -> None:
+        self.reader = reader
+
+    def __call__(self, state: State, event: Event) -> Iterable[Event]:
+        """The candidates of one event, or the event itself where there is nothing to read in its
+        type."""
+        if event.type not in _READ_TYPES:
+            return [event]
+        mark = state.get(key(event.subject, "event", event.id), GateMark)
+        outcome = "stored" if mark is None else mark.outcome
+        standing = _STANDINGS.get(outcome)
+        if standing is None:
+            return []
+        return [
+            _candidate(event, msgspec.structs.replace(assertion, standing=standing))
+            for assertion in self.reader.read(event)
+        ]
+
+
+_READ_TYPES = frozenset(("turn.recorded", "tool.called", "tool.returned", "memory.stated"))
+
+
+def _candidate(event: Event, assertion: Assertion) -> Event:
+    return Event(
+        id=derived_id(event.subject, event.id, Extract.name, str(assertion.ordinal)),
+        type="candidate.extracted",
+        subject=event.subject,
+        time=event.time,
+        source=event.source,
+        data=CandidateExtracted(assertion=assertion),
+        recordedtime=event.recordedtime,
+    )
+
+
+class Reader:
+    """Reads events into assertions. Compiled once and shared; reading changes nothing.
+
+    ``extra_rules`` are rule files in the form of ``rulebook/en.toml``. Raises ``InvalidRule`` for
+    a file that does not follow it. ``fingerprint`` is a hash over the rules, the attributes and
+    the version of this code.
+    """
+
+    def __init__(self, attributes: Attributes, extra_rules: Sequence[Path] = ()) -> None:
+        paths = [*builtin_files(), *extra_rules]
+        files = [read_rule_file(path) for path in paths]
+        self._attributes = attributes
+        self._statements = {
+            language: Statements(_book(language, files), attributes) for language in _LANGUAGES
+        }
+        self._books = {language: each.book for language, each in self._statements.items()}
+        parts = f"{hash_of(paths)}/{attributes.fingerprint()}/{_VERSION}"
+        self.fingerprint = hashlib.sha256(parts.encode()).hexdigest()[:16]
+
+    def read(self, event: Event) -> list[Assertion]:
+        """What the event claims, in the order of its text; the ordinals count from 0."""
+        data = event.data
+        if isinstance(data, MemoryStated):
+            found = self._stated(event, data)
+        elif isinstance(data, TurnRecorded):
+            found = self._turn(event, data)
+        elif isinstance(data, ToolReturned):
+            left = sentences(data.text, data.served_spans)
+            rest = self._remainder(event, data.text, left, [True] * len(left), data.tool or "tool")
+            found = rest
+        else:
+            found = []
+        return [
+            msgspec.structs.replace(assertion, ordinal=ordinal)
+            for ordinal, assertion in enumerate(found)
+        ]
+
+    def _turn(self, event: Event, data: TurnRecorded) -> list[Assertion]:
+        found = sentences(data.text, data.served_spans)
+        anchor = event.time if data.observed_known else None
+        by_user = data.role == "user" and event.source.kind not in ("model_derived", "tool_result")
+        if not by_user:
+            role = "assistant" if data.role == "user" else data.role
+            said = [not self._claims(each) for each in found]
+            return self._remainder(event, data.text, found, said, role, anchor)
+        speaker = Speaker(_speaker_of(event, data.actor))
+        assertions, left = self._facts(event, data.text, found, speaker, anchor)
+        rest = self._remainder(event, data.text, found, left, speaker.name, anchor)
+        return assertions + rest
+
+    def _claims(self, sentence: Sentence) -> bool:
+        """Whether a sentence tells the listener something about the listener."""
+        test = self._statements[_language(sentence.text)].claims
+        return test.search(sentence.text.lower()) is not None
+
+    def _facts(
+        self,
+        event: Event,
+        text: str,
+        found: Sequence[Sentence],
+        speaker: Speaker,
+        anchor: datetime | None,
+    ) -> tuple[list[Assertion], list[bool]]:
+        """The facts in the sentences, and for each sentence whether something of it is left."""
+        read: dict[tuple[str, bool], Statement] = {}
+        facts: list[tuple[Sentence, Fact]] = []
+        left: list[bool] = []
+        correcting = False
+        for sentence in found:
+            if sentence.kind != "said":
+                left.append(True)
+                continue
+            place = (sentence.text, correcting)
+            if place in read:
+                left.append(not read[place].covered)
+                continue
+            statement = self._statements[_language(sentence.text)].read(
+                sentence, speaker, anchor, correcting=correcting
+            )
+            read[place] = statement
+            if statement.meant is not None and not statement.facts:
+                facts = _mended(facts, *statement.meant)
+            facts.extend((sentence, fact) for fact in statement.facts)
+            left.append(not statement.covered)
+            correcting = statement.corrects and not statement.facts
+        stated = self._without_fiction(text, found, facts, left) if facts else []
+        stated = _without_taken_back(stated)
+        assertions: list[Assertion] = []
+        for sentence, fact in stated:
+            assertions.extend(self._assertions(event, text, sentence, fact, speaker, anchor))
+        return assertions, left
+
+    def _without_fiction(
+        self,
+        text: str,
+        found: Sequence[Sentence],
+        facts: list[tuple[Sentence, Fact]],
+        left: list[bool],
+    ) -> list[tuple[Sentence, Fact]]:
+        """The facts that are meant: none after a story or a role was announced, none in or
+        before a sentence that says it was a joke."""
+        lower = text.lower()
+        dead: set[int] = set()
+        for statements in self._statements.values():
+            match = statements.fiction.search(lower)
+            if match is not None and len(lower) == len(text):
+                dead |= {at for at, each in enumerate(found) if each.end > match.start()}
+            for at, sentence in enumerate(found):
+                if statements.jokes.search(sentence.text.lower()):
+                    dead |= {at - 1, at}
+        if not dead:
+            return facts
+        starts = {found[at].start for at in dead if at >= 0}
+        for at in dead:
+            if at >= 0:
+                left[at] = True
+        return [(sentence, fact) for sentence, fact in facts if sentence.start not in starts]
+
+    def _assertions(
+        self,
+        event: Event,
+        whole: str,
+        sentence: Sentence,
+        fact: Fact,
+        speaker: Speaker,
+        anchor: datetime | None,
+    ) -> Iterable[Assertion]:
+        language = _language(sentence.text)
+        observed = event.time
+        when = validity_of(
+            "future" if fact.rule.dates != "validity" else fact.rule.tense,
+            fact.former, fact.dates, observed, language,
+        )  # fmt: skip
+        if when is None:
+            return
+        took_place: Interval | None = None
+        note = when.note
+        valid_from = when.valid_from
+        if fact.rule.dates == "occurred":
+            took_place = occurred(fact.dates)
+            date = first_resolved(fact.dates)
+            note = "" if date is None else written(date, observed.tzinfo or UTC, language)
+            if took_place is not None and took_place.start is not None:
+                valid_from = min(valid_from, took_place.start)
+        negative = fact.negative or when.ends
+        attribute = self._attributes.get(fact.attribute)
+        base = self._assertion(event, whole, sentence, language)
+        if self._replaces(fact):
+            yield msgspec.structs.replace(
+                base, kind=attribute.kind, subject=fact.subject, attribute=fact.attribute,
+                qualifier=fact.qualifier, polarity="negative", valid_from=valid_from.astimezone(UTC),
+                text=base.quote, withdraws=True, rule=f"{fact.rule.id}.corrected", context="",
+            )  # fmt: skip
+        text = self._sentence(fact, language, negative, note)
+        begin, finish = sentence.start + fact.start, sentence.start + fact.end
+        yield msgspec.structs.replace(
+            base,
+            kind=attribute.kind,
+            subject=fact.subject,
+            attribute=fact.attribute,
+            value=fact.value,
+            qualifier=fact.qualifier,
+            polarity="negative" if negative else "positive",
+            valid_from=valid_from.astimezone(UTC),
+            valid_to=None if when.valid_to is None else when.valid_to.astimezone(UTC),
+            confidence=fact.rule.confidence,
+            text=text,
+            span=(begin, finish),
+            occurred=took_place,
+            withdraws=fact.withdraws,
+            reason=fact.reason,
+            previous=fact.previous,
+            rule=fact.rule.id,
+        )
+
+    def _replaces(self, fact: Fact) -> bool:
+        """Whether the fact is the right value of a slot that held a wrong one."""
+        one = self._attributes.get(fact.attribute).cardinality == "one"
+        return one and not fact.negative and fact.corrects
+
+    def _assertion(
+        self, event: Event, whole: str, sentence: Sentence, language: str
+    ) -> Assertion:
+        """What every assertion of one sentence has in common."""
+        alone = sentence.text == whole.strip()
+        return Assertion(
+            event=event.id,
+            ordinal=0,
+            scope=event.subject,
+            kind="fact",
+            value="",
+            valid_from=event.time.astimezone(UTC),
+            observed_at=event.time.astimezone(UTC),
+            trust=event.source.trust,
+            source_kind=event.source.kind,
+            text="",
+            quote=sentence.text,
+            context="" if alone else whole[:LONGEST_CONTEXT],
+            span=(sentence.start, sentence.end),
+            language=language,
+        )
+
+    def _sentence(self, fact: Fact, language: str, negative: bool, note: str) -> str:
+        """The fact as one sentence that stands alone."""
+        spoken = _impersonal(fact.spoken or fact.value, language)
+        subject = fact.subject
+        if language == "en" and subject.startswith("the user's"):
+            subject = "T" + subject[1:]
+        rule = fact.rule
+        template = rule.text_not if negative else rule.text
+        if fact.rule.id.endswith("named_in_passing") and fact.species:
+            template = ""
+        if template and not negative and ("{previous}" not in template or fact.previous):
+            who = {"en": "The user", "zh": "用户"}[language] if subject == "user" else subject
+            text = (
+                template.replace("{subject}", who)
+                .replace("{value}", spoken)
+                .replace("{species}", fact.species)
+                .replace("{previous}", _impersonal(fact.previous, language))
+            )
+            text += "." if language == "en" else "。"
+        else:
+            text = self._attributes.sentence(
+                fact.attribute, subject, spoken, qualifier=fact.qualifier, language=language,
+                negative=negative,
+            )  # fmt: skip
+            if fact.previous:
+                before = _impersonal(fact.previous, language)
+                extra = f" (before: {before})" if language == "en" else f"（之前：{before}）"
+                text = text[:-1] + extra + text[-1]
+        if fact.reason:
+            joint = " " if language == "en" else "，"
+            text = text[:-1] + joint + _impersonal(fact.reason, language) + text[-1]
+        if note:
+            text = text[:-1] + (f" ({note})" if language == "en" else f"（{note}）") + text[-1]
+        return text
+
+    def _remainder(
+        self,
+        event: Event,
+        whole: str,
+        found: Sequence[Sentence],
+        left: Sequence[bool],
+        speaker: str,
+        anchor: datetime | None = None,
+    ) -> list[Assertion]:
+        if not any(left):
+            return []
+        if isinstance(event.data, ToolReturned):
+            anchor = event.time if event.data.observed_known else None
+        keep = kept(found, left, dict(self._books))
+        rest = remainder(whole, found, keep, speaker, anchor)
+        return [] if rest is None else [_episode(event, whole, rest, speaker)]
+
+    def _stated(self, event: Event, data: MemoryStated) -> list[Assertion]:
+        """An explicit save: as it was given, or read like a turn of the user."""
+        valid_to = data.valid_to or data.expires_at
+        valid_from = data.valid_from or event.time
+        if data.attribute and data.value:
+            return [self._given(event, data, valid_from, valid_to)]
+        turn = TurnRecorded(role="user", text=data.text, actor=data.actor)
+        as_turn = msgspec.structs.replace(event, type="turn.recorded", data=turn)
+        found = sentences(data.text)
+        speaker = Speaker(_speaker_of(event, data.actor))
+        assertions, left = self._facts(as_turn, data.text, found, speaker, event.time)
+        if not assertions or any(left):
+            assertions = [self._verbatim(event, data, speaker)]
+        changed: dict[str, datetime] = {}
+        if data.valid_from is not None:
+            changed["valid_from"] = data.valid_from.astimezone(UTC)
+        if valid_to is not None:
+            changed["valid_to"] = valid_to.astimezone(UTC)
+        return [msgspec.structs.replace(each, **changed) for each in assertions]
+
+    def _given(
+        self, event: Event, data: MemoryStated, valid_from: datetime, valid_to: datetime | None
+    ) -> Assertion:
+        attribute = self._attributes.get(data.attribute)
+        language = _language(data.value)
+        negative = data.polarity == "negative"
+        text = self._attributes.sentence(
+            data.attribute, data.subject, data.value, qualifier=data.qualifier,
+            language=language, negative=negative,
+        )  # fmt: skip
+        return Assertion(
+            event=event.id,
+            ordinal=0,
+            scope=event.subject,
+            kind=attribute.kind,
+            subject=data.subject,
+            attribute=data.attribute,
+            value=data.value,
+            qualifier=data.qualifier,
+            polarity=data.polarity,
+            valid_from=valid_from.astimezone(UTC),
+            valid_to=None if valid_to is None else valid_to.astimezone(UTC),
+            observed_at=event.time.astimezone(UTC),
+            trust=event.source.trust,
+            source_kind=event.source.kind,
+            text=text,
+            quote=data.text,
+            language=language,
+            rule="stated",
+        )
+
+    def _verbatim(self, event: Event, data: MemoryStated, speaker: Speaker) -> Assertion:
+        language = _language(data.text)
+        text = data.text.strip()
+        dates = find_dates(text, event.time, language)
+        return Assertion(
+            event=event.id,
+            ordinal=0,
+            scope=event.subject,
+            kind="fact",
+            subject=data.subject if data.subject != "user" else speaker.name,
+            value=text,
+            polarity=data.polarity,
+            valid_from=event.time.astimezone(UTC),
+            observed_at=event.time.astimezone(UTC),
+            trust=event.source.trust,
+            source_kind=event.source.kind,
+            text=annotated(text, dates, event.time.tzinfo or UTC, language),
+            quote=text,
+            occurred=occurred(dates),
+            language=language,
+            rule="stated",
+        )
+
+
+def _book(language: Language, files: Sequence[RuleFile]) -> Rulebook:
+    return Rulebook(language, [file for file in files if file.language == language])
+
+
+def _language(text: str) -> Language:
+    return "zh" if language_of(text) == "zh" else "en"
+
+
+def _speaker_of(event: Event, actor: str) -> str:
+    """ "user" for the first person, unless another actor is named."""
+    if not actor or actor == "user" or actor == Scope.parse(event.subject).owner:
+        return "user"
+    return actor
+
+
+def _episode(event: Event, whole: str, rest: Remainder, speaker: str) -> Assertion:
+    observed = event.time.astimezone(UTC)
+    begun = rest.occurred.start if rest.occurred is not None else None
+    shown = whole.strip() in rest.text
+    kind: Kind = "episode"
+    return Assertion(
+        event=event.id,
+        ordinal=0,
+        scope=event.subject,
+        kind=kind,
+        subject=speaker,
+        value=rest.value,
+        valid_from=observed if begun is None else min(observed, begun.astimezone(UTC)),
+        observed_at=observed,
+        trust=event.source.trust,
+        source_kind=event.source.kind,
+        text=rest.text,
+        quote=rest.value,
+        context="" if shown else whole[:LONGEST_CONTEXT],
+        span=(rest.start, rest.end),
+        occurred=rest.occurred,
+        language=rest.language,
+        rule="episode",
+    )
+
+
+def _mended(
+    facts: list[tuple[Sentence, Fact]], right: str, wrong: str
+) -> list[tuple[Sentence, Fact]]:
+    """The facts with a slip of the same turn put right: "I meant Oslo, not Bergen"."""
+    if not wrong and len(facts) != 1:
+        return facts
+    return [
+        (sentence, msgspec.structs.replace(fact, value=right, spoken=right))
+        if not wrong or fact.value.lower() == wrong.lower()
+        else (sentence, fact)
+        for sentence, fact in facts
+    ]
+
+
+def _without_taken_back(
+    facts: list[tuple[Sentence, Fact]],
+) -> list[tuple[Sentence, Fact]]:
+    """Without facts that a later sentence of the same turn withdraws."""
+    taken = {
+        (fact.subject, fact.attribute, fact.value.lower()): at
+        for at, (_, fact) in enumerate(facts)
+        if fact.withdraws
+    }
+    if not taken:
+        return facts
+    return [
+        (sentence, fact)
+        for at, (sentence, fact) in enumerate(facts)
+        if fact.withdraws
+        or at > taken.get((fact.subject, fact.attribute, fact.value.lower()), -1)
+    ]
+
+
+_THIRD_PERSON_EN = {
+    "my": "their", "our": "their", "me": "them", "us": "them", "myself": "themselves", "i": "they",
+    "we": "they", "mine": "theirs", "i'm": "they are", "ourselves": "themselves", "i’m": "they are",
+    "i've": "they have", "we've": "they have", "we're": "they are",
+}  # fmt: skip
+
+
+def _impersonal(words: str, language: str) -> str:
+    """The speaker's words as someone else would say them: "my kids" -> "their kids"."""
+    if language == "zh":
+        return words.replace("我们", "自己").replace("我", "自己")
+    return " ".join(_THIRD_PERSON_EN.get(word.lower(), word) for word in words.split(" "))

@@ -1,0 +1,388 @@
+"""The gate: which events may become memories, and why. Pure.
+
+Every raw event is decided once: stored, rejected, held for review, or quarantined. The decision
+and every factor of its score are recorded in a ``write.decided`` event. It hangs on the event
+itself and on what recall served before the event was observed, never on what else happened to
+arrive first; a repetition is noted (``duplication``) but weighs nothing, since it adds support.
+
+The score of a turn is a weighted mean of five factors between 0 and 1, each better when higher:
+
+    score = sum(weight * goodness) / sum(weights)
+    goodness = utility, confidence, lifetime, 1 - sensitivity, 1 - contradiction
+
+* utility: 0.4 + 0.06 per word that says something, at most 1; 0.2 where nothing is said
+* confidence: the source's trust, of the highest trust there is
+* lifetime: how long such a fact lasts: 0.9 for what is so (I am, I live, always), 0.3 for what
+  is so today, else 0.6
+* sensitivity: 1 where a secret was cut out, 0.7 for health, money, faith and the like, else 0.1
+* contradiction: the risk that it overturns something: 0.8 for corrections, 0.5 for changes,
+  0.3 for negations, else 0.1
+
+The words for each factor stand in ``rulebook_gate/factors.toml``; the weights are this project's
+own.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable
+from datetime import datetime
+
+import msgspec
+
+from memstream.processors.gate_words import (
+    is_bulk,
+    is_failure,
+    pasted_blocks,
+    rated,
+)
+from memstream.processors.injections import Suspicion, suspicion
+from memstream.processors.pipeline import State, key
+from memstream.processors.talk import Reading, read_turn
+from memstream.schemas.events import (
+    RAW_TYPES,
+    ContextServed,
+    Event,
+    MemoryStated,
+    Text,
+    ToolReturned,
+    Trust,
+    TurnRecorded,
+    WriteDecided,
+)
+from memstream.schemas.ids import content_key, derived_id
+from memstream.schemas.memories import Outcome
+
+__all__ = ["Gate", "GateMark", "GatePolicy", "ServedMark"]
+
+
+class GatePolicy(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Every threshold and weight of the gate. Part of the pipeline's fingerprint.
+
+    ``admit_at`` is the least score of a turn that is stored; lengths count characters.
+    """
+
+    version: str = "gate-1"
+    admit_at: float = 0.25
+    weight_utility: float = 0.35
+    weight_confidence: float = 0.25
+    weight_lifetime: float = 0.2
+    weight_sensitivity: float = 0.1
+    weight_contradiction: float = 0.1
+    suspicious_at: float = 0.5
+    suspicious_model_text_at: float = 0.8
+    """For what a model said or a person pasted: such text asks and advises anyway, so only stock
+    phrases of attacks count, and they must be plain."""
+    longest_tool_prose: int = 2000
+    shared_scopes_wait: bool = True
+    served_lines_at_most: int = 64
+
+    def fingerprint(self) -> str:
+        """A hash over the whole policy; equal exactly when the policies are."""
+        encoded = msgspec.json.encode(self, order="deterministic")
+        return hashlib.sha256(encoded).hexdigest()[:16]
+
+
+class GateMark(msgspec.Struct, frozen=True):
+    """State: this event was decided, and how."""
+
+    outcome: Outcome
+
+
+class ServedMark(msgspec.Struct, frozen=True):
+    """State: a text was served, first to a context observed at ``at``."""
+
+    at: datetime
+
+
+class _Seen(msgspec.Struct, frozen=True):
+    """State: a text was said before."""
+
+    event: str
+
+
+class _Decision(msgspec.Struct, frozen=True):
+    outcome: Outcome
+    reason: str
+    score: float = 0.0
+    factors: dict[str, float] = {}
+
+
+_RECORDED = _Decision("stored", "recorded", 1.0)
+
+
+class Gate:
+    """The processor. Yields ``write.decided`` and, unless rejected, the event itself."""
+
+    name = "gate"
+    version = 1
+
+    def __init__(self, policy: GatePolicy = GatePolicy()) -> None:  # noqa: B008 - immutable
+        self.policy = policy
+
+    def __call__(self, state: State, event: Event) -> Iterable[Event]:
+        """Decides one event. A derived event passes; one decided before yields nothing."""
+        if event.type not in RAW_TYPES:
+            return [event]
+        mark = key(event.subject, "event", event.id)
+        if state.get(mark, GateMark) is not None:
+            return []
+        decision = self._decide(state, event)
+        state.put(mark, GateMark(decision.outcome))
+        decided = Event(
+            id=derived_id(event.subject, event.id, "gate", "0"),
+            type="write.decided",
+            subject=event.subject,
+            time=event.time,
+            source=event.source,
+            recordedtime=event.recordedtime,
+            data=WriteDecided(
+                event=event.id,
+                outcome=decision.outcome,
+                reason=decision.reason,
+                score=decision.score,
+                factors=decision.factors,
+                policy=self.policy.version,
+            ),
+        )
+        return [decided] if decision.outcome == "rejected" else [decided, event]
+
+    def _decide(self, state: State, event: Event) -> _Decision:
+        data = event.data
+        if isinstance(data, TurnRecorded):
+            return self._turn(state, event, data)
+        if isinstance(data, ToolReturned):
+            return self._tool_result(state, event, data)
+        if isinstance(data, MemoryStated):
+            return self._statement(event, data)
+        if event.type == "tool.called":
+            return _Decision("rejected", "a call asserts nothing")
+        if isinstance(data, ContextServed):
+            _mark_served(state, event, data)
+        return _RECORDED
+
+    # --- turns ------------------------------------------------------------------------------------
+
+    def _turn(self, state: State, event: Event, data: TurnRecorded) -> _Decision:
+        text = _outside(data.text, data.served_spans)
+        assistant = data.role == "assistant"
+        reading = read_turn(text, listener_claims=assistant)
+        factors = self._factors(state, event, data, text, reading)
+        score = self._score(factors)
+        reason = self._nothing_said(data, reading)
+        if not reason and assistant and self._is_echo(state, event, text):
+            reason = "an echo of what recall served"
+        if reason:
+            return _Decision("rejected", reason, score, factors)
+        judged = self._suspicion_of_turn(event, data, text)
+        if judged is not None:
+            factors["suspicion"] = judged.score
+            return _Decision("quarantined", _why(judged), score, factors)
+        if score < self.policy.admit_at:
+            reason = f"score {score} is below {self.policy.admit_at}"
+            return _Decision("rejected", reason, score, factors)
+        return self._admitted(event, "says something", score, factors)
+
+    def _nothing_said(self, data: TurnRecorded, reading: Reading) -> str:
+        """Why the turn cannot hold a memory, or nothing."""
+        if data.role == "system":
+            return "a system prompt"
+        if reading.empty:
+            return "an echo of what recall served" if data.served_spans else "says nothing"
+        if reading.statements:
+            return ""
+        if reading.claims:
+            return "claims about the user, made by the assistant"
+        if reading.questions:
+            return "asks, asserts nothing"
+        return "a greeting, thanks or filler"
+
+    def _suspicion_of_turn(self, event: Event, data: TurnRecorded, text: str) -> Suspicion | None:
+        """Why a turn's words are not its speaker's to obey, or nothing.
+
+        What a person says is not judged, except what is plainly pasted from elsewhere.
+        """
+        policy = self.policy
+        if event.source.kind in ("tool_result", "document"):
+            judged = suspicion(text)
+            return judged if judged.score >= policy.suspicious_at else None
+        if data.role == "assistant" and event.source.kind != "admin_edit":
+            judged = suspicion(text, mood=False)
+            return judged if judged.score >= policy.suspicious_model_text_at else None
+        for block in pasted_blocks(text):
+            judged = suspicion(block, mood=False)
+            if judged.score >= policy.suspicious_model_text_at:
+                return judged
+        return None
+
+    def _factors(
+        self, state: State, event: Event, data: Text, text: str, reading: Reading
+    ) -> dict[str, float]:
+        rating = rated(text, redacted=bool(data.redactions))
+        said = reading.statements or reading.claims
+        return {
+            "utility": round(min(1.0, 0.4 + 0.06 * reading.words), 4) if said else 0.2,
+            "confidence": round(event.source.trust / Trust.REVIEWED, 4),
+            "lifetime": rating.lifetime,
+            "duplication": _seen_before(state, event, text),
+            "sensitivity": rating.sensitivity,
+            "contradiction": rating.contradiction,
+        }
+
+    def _score(self, factors: dict[str, float]) -> float:
+        policy = self.policy
+        weighted = (
+            policy.weight_utility * factors["utility"]
+            + policy.weight_confidence * factors["confidence"]
+            + policy.weight_lifetime * factors["lifetime"]
+            + policy.weight_sensitivity * (1.0 - factors["sensitivity"])
+            + policy.weight_contradiction * (1.0 - factors["contradiction"])
+        )
+        weights = (
+            policy.weight_utility
+            + policy.weight_confidence
+            + policy.weight_lifetime
+            + policy.weight_sensitivity
+            + policy.weight_contradiction
+        )
+        return round(weighted / weights, 4) if weights else 1.0
+
+    # --- tools and statements ---------------------------------------------------------------------
+
+    def _tool_result(self, state: State, event: Event, data: ToolReturned) -> _Decision:
+        text = _outside(data.text, data.served_spans)
+        reading = read_turn(text[: 2 * self.policy.longest_tool_prose])
+        factors = self._factors(state, event, data, text, reading)
+        score = self._score(factors)
+        if event.source.kind != "admin_edit":
+            judged = suspicion(text)
+            factors["suspicion"] = judged.score
+            if judged.score >= self.policy.suspicious_at:
+                return _Decision("quarantined", _why(judged), score, factors)
+        problem = ""
+        if reading.empty:
+            problem = "empty"
+        elif data.ok is False or is_failure(text):
+            problem = "a failure"
+        elif (data.part is not None and data.part.count > 1) or is_bulk(
+            text, longest=self.policy.longest_tool_prose
+        ):
+            problem = "bulk output"
+        elif not reading.statements:
+            problem = "asserts nothing"
+        elif self._is_echo(state, event, text):
+            return _Decision("rejected", "an echo of what recall served", score, factors)
+        if problem:
+            reason = f"kept in the log, not in memory: {problem}"
+            return _Decision("rejected", reason, score, factors)
+        return self._admitted(event, "short prose from a tool", score, factors)
+
+    def _statement(self, event: Event, data: MemoryStated) -> _Decision:
+        said = " ".join(part for part in (data.text, data.value, data.qualifier) if part.strip())
+        if not any(letter.isalnum() for letter in said):
+            return _Decision("rejected", "says nothing")
+        rating = rated(said, redacted=bool(data.redactions))
+        factors = {
+            "utility": 1.0,
+            "confidence": round(event.source.trust / Trust.REVIEWED, 4),
+            "lifetime": 0.9,
+            "duplication": 0.0,
+            "sensitivity": rating.sensitivity,
+            "contradiction": rating.contradiction,
+        }
+        score = self._score(factors)
+        if event.source.kind not in ("user_said", "admin_edit"):
+            judged = suspicion(said)
+            factors["suspicion"] = judged.score
+            if judged.score >= self.policy.suspicious_at:
+                return _Decision("quarantined", _why(judged), score, factors)
+        return self._admitted(event, "stated explicitly", score, factors)
+
+    def _admitted(
+        self, event: Event, reason: str, score: float, factors: dict[str, float]
+    ) -> _Decision:
+        """Stored, or held where others share the scope and nobody has reviewed it."""
+        if (
+            self.policy.shared_scopes_wait
+            and event.source.kind != "admin_edit"
+            and _is_shared(event.subject)
+        ):
+            return _Decision("held", "shared scope waits for review", score, factors)
+        return _Decision("stored", reason, score, factors)
+
+    # --- echoes -----------------------------------------------------------------------------------
+
+    def _is_echo(self, state: State, event: Event, text: str) -> bool:
+        """Whether an assistant's or a tool's words are what recall had served before them.
+
+        The whole text, or every line of it that says something; a person who repeats a fact is
+        not an echo, so this is never asked of a user's turn.
+        """
+        if not _served_by(state, event, ""):
+            return False
+        if _served_by(state, event, content_key(text)):
+            return True
+        lines = [line.strip() for line in text.splitlines() if line.strip()]
+        if not 0 < len(lines) <= self.policy.served_lines_at_most:
+            return False
+        echoed = 0
+        for line in lines:
+            bare = line.lstrip("-*•>0123456789.) \t")
+            if _served_by(state, event, content_key(bare)) or _served_by(
+                state, event, content_key(line)
+            ):
+                echoed += 1
+            elif not line.endswith((":", "：")) and read_turn(line).statements:
+                return False
+        return echoed > 0
+
+
+_SHARED = ("channel:", "task:")
+
+
+def _is_shared(subject: str) -> bool:
+    return subject.partition("/")[2].startswith(_SHARED)
+
+
+def _why(judged: Suspicion) -> str:
+    return "reads like an instruction: " + "; ".join(judged.reasons)
+
+
+def _outside(text: str, spans: tuple[tuple[int, int], ...]) -> str:
+    """The text without the ranges that recall had injected."""
+    if not spans:
+        return text
+    pieces: list[str] = []
+    position = 0
+    for start, end in sorted(spans):
+        if start > position:
+            pieces.append(text[position:start])
+        position = max(position, end)
+    pieces.append(text[position:])
+    return "\n".join(pieces)
+
+
+def _mark_served(state: State, event: Event, data: ContextServed) -> None:
+    """Notes what was served, and when it was first; later servings change nothing."""
+    texts = ["", *(item.key for item in data.items if item.key)]
+    if len(texts) == 1:
+        return
+    for text in texts:
+        place = key(event.subject, "served", text)
+        before = state.get(place, ServedMark)
+        if before is None or event.time < before.at:
+            state.put(place, ServedMark(event.time))
+
+
+def _served_by(state: State, event: Event, text: str) -> bool:
+    mark = state.get(key(event.subject, "served", text), ServedMark)
+    return mark is not None and mark.at <= event.time
+
+
+def _seen_before(state: State, event: Event, text: str) -> float:
+    """1.0 where the same words stand in the scope already. Noted, weighs nothing."""
+    place = key(event.subject, "said", derived_id(content_key(text)))
+    if state.get(place, _Seen) is not None:
+        return 1.0
+    state.put(place, _Seen(event.id))
+    return 0.0

@@ -1,0 +1,186 @@
+"""Text into sentences, with what must not be read as the speaker's own statement marked.
+
+Offsets always refer to the text as given. Spans that recall had injected are cut out first, so
+they belong to no sentence. Code blocks and lines that start with ``>`` are kept as sentences of
+their own kind: they may be remembered as free text and are never read as statements. Words inside
+quotation marks are marked, because they may be somebody else's.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import Literal
+
+import msgspec
+
+SentenceKind = Literal["said", "quoted", "code"]
+LONGEST = 1200
+"""Characters; a longer run without an end is cut at white space, so that one sentence costs a
+bounded time."""
+
+
+class Sentence(msgspec.Struct, frozen=True):
+    """One sentence: its [start, end) in the text, its words, its language ("en" or "zh").
+
+    ``quotes`` are [start, end) ranges, relative to the sentence, inside quotation marks.
+    ``line`` counts the lines of the text from 0.
+    """
+
+    start: int
+    end: int
+    text: str
+    kind: SentenceKind = "said"
+    quotes: tuple[tuple[int, int], ...] = ()
+    line: int = 0
+
+
+def sentences(text: str, hidden: Iterable[tuple[int, int]] = ()) -> list[Sentence]:
+    """All sentences of ``text`` outside the ``hidden`` [start, end) ranges, in order.
+
+    Every sentence's ``text`` is ``text[start:end]`` and neither starts nor ends with white space.
+    Linear in the length of the text. Ranges beyond the text's end are cut to it.
+    """
+    visible = _without(text, hidden)
+    found: list[Sentence] = []
+    fences = _fences(visible)
+    position = 0
+    line = 0
+    for start, end in [*fences, (len(visible), len(visible))]:
+        line = _read_lines(visible, position, start, line, found)
+        if start < end:
+            found.extend(_pieces(visible, start, end, "code", (), line))
+            line += visible.count("\n", start, end)
+        position = end
+    return found
+
+
+def language_of(text: str) -> str:
+    """"zh" where Chinese characters outnumber the words in Latin letters, else "en"."""
+    if text.isascii():
+        return "en"
+    han = len(_HAN.findall(text))
+    return "zh" if han and han > len(_LATIN.findall(text)) else "en"
+
+
+_HAN = re.compile(r"[\u3400-\u4dbf\u4e00-\u9fff\U00020000-\U0003ffff]")
+_LATIN = re.compile(r"[A-Za-z\u00c0-\u024f][\w.+#/-]*", re.ASCII)
+_FENCE = re.compile(r"^[ \t]*(```|~~~)", re.MULTILINE)
+_END = re.compile(
+    r"""[.!?]+["'”’)\]]*(?=\s|$|[\u3400-\u9fff])|[。！？!?]+[”’」』）)"]*|[….]{2,}(?=\s|$)|…+"""
+)
+_NEVER_AN_END = frozenset("mr mrs ms dr prof st vs e.g i.e cf approx fig".split())
+_SELDOM_AN_END = frozenset("inc ltd co corp jr sr etc a.m p.m u.s u.k d.c ph.d no dept".split())
+_LAST_WORD = re.compile(r"[\w.]+$")
+_QUOTE = re.compile(
+    r"""“[^”\n]*”?|„[^“”\n]*[“”]?|«[^»\n]*»?|「[^」\n]*」?|『[^』\n]*』?|(?<!\d)"[^"\n]*"?"""
+    r"""|(?<!\w)‘[^’\n]*(?:’(?=\w)[^’\n]*)*’(?!\w)"""
+    r"""|(?<!\w)'(?=[A-Za-z])[^'\n]*(?:'(?=\w)[^'\n]*)*'(?!\w)"""
+)
+_QUOTE_SIGNS = re.compile(r"""[“„«「『"‘']""")
+
+
+def _without(text: str, hidden: Iterable[tuple[int, int]]) -> str:
+    """The text with every hidden character made a line end, so that offsets stay."""
+    for start, end in hidden:
+        start, end = max(0, start), min(end, len(text))
+        if start < end:
+            text = text[:start] + "\n" * (end - start) + text[end:]
+    return text
+
+
+def _fences(text: str) -> list[tuple[int, int]]:
+    """The code blocks; one that is never closed runs to the end of the text."""
+    if "```" not in text and "~~~" not in text:
+        return []
+    found: list[tuple[int, int]] = []
+    opened: int | None = None
+    sign = ""
+    for match in _FENCE.finditer(text):
+        if opened is None:
+            opened, sign = match.start(), match.group(1)
+        elif match.group(1) == sign:
+            line_end = text.find("\n", match.end())
+            found.append((opened, len(text) if line_end < 0 else line_end))
+            opened = None
+    if opened is not None:
+        found.append((opened, len(text)))
+    return found
+
+
+def _read_lines(text: str, start: int, end: int, line: int, found: list[Sentence]) -> int:
+    """Appends the sentences of text[start:end]; gives the number of its last line."""
+    position = start
+    while position < end:
+        line_end = text.find("\n", position, end)
+        if line_end < 0:
+            line_end = end
+        if line_end > position:
+            content = text[position:line_end]
+            if content.lstrip().startswith(">"):
+                found.extend(_pieces(text, position, line_end, "quoted", (), line))
+            else:
+                _read_line(text, position, line_end, line, found)
+        position = line_end + 1
+        line += 1
+    return line
+
+
+def _read_line(text: str, start: int, end: int, line: int, found: list[Sentence]) -> None:
+    content = text[start:end]
+    quotes: list[tuple[int, int]] = []
+    if _QUOTE_SIGNS.search(content):
+        quotes = [match.span() for match in _QUOTE.finditer(content)]
+    begin = 0
+    for match in _END.finditer(content):
+        if match.start() < begin or not _ends(content, match):
+            continue
+        found.extend(_pieces(text, start + begin, start + match.end(), "said", quotes, line, start))
+        begin = match.end()
+    if begin < len(content):
+        found.extend(_pieces(text, start + begin, end, "said", quotes, line, start))
+
+
+def _ends(content: str, match: re.Match[str]) -> bool:
+    """Whether a full stop ends a sentence here: not after "Dr." or "J."."""
+    if not match.group().startswith(".") or len(match.group()) > 1:
+        return True
+    word = _LAST_WORD.search(content, max(0, match.start() - 12), match.start())
+    if word is None:
+        return True
+    last = word.group().lower()
+    if last in _NEVER_AN_END or (len(last) == 1 and last.isalpha() and word.group().isupper()):
+        return word.group() == "I"
+    if last in _SELDOM_AN_END:
+        rest = content[match.end() :].lstrip()
+        return not rest or rest[0].isupper()
+    return True
+
+
+def _pieces(
+    text: str,
+    start: int,
+    end: int,
+    kind: SentenceKind,
+    quotes: Iterable[tuple[int, int]],
+    line: int,
+    origin: int = 0,
+) -> Iterable[Sentence]:
+    """The sentence at text[start:end] without outer white space, in pieces where it is too long."""
+    while start < end:
+        stop = end
+        if kind == "said" and end - start > LONGEST:
+            space = text.rfind(" ", start + LONGEST // 2, start + LONGEST)
+            stop = space + 1 if space > 0 else start + LONGEST
+        piece = text[start:stop]
+        left = start + len(piece) - len(piece.lstrip())
+        piece = piece.strip()
+        right = left + len(piece)
+        if piece:
+            inside = tuple(
+                (max(0, begin + origin - left), min(right, finish + origin) - left)
+                for begin, finish in quotes
+                if begin + origin < right and finish + origin > left
+            )
+            yield Sentence(left, right, piece, kind, inside, line)
+        start = stop

@@ -1,0 +1,419 @@
+"""One sentence into the facts it states: clauses, rules and values put together.
+
+Facts are what a rule read, before they become assertions: nothing here knows an event.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from functools import cached_property
+
+import msgspec
+
+from memstream.processors.clauses import Clause, Speaker, dated_words, quoted_words
+from memstream.processors.clauses_en import english_clauses
+from memstream.processors.clauses_zh import chinese_clauses
+from memstream.processors.dates import DateSpan, find_dates
+from memstream.processors.rules import Match, Rule, Rulebook
+from memstream.processors.sentences import Sentence
+from memstream.processors.values import Value, read_values
+from memstream.processors.words import Words, split_words
+from memstream.schemas.attributes import Attributes
+
+
+class Fact(msgspec.Struct, frozen=True, kw_only=True):
+    """What a rule read in one sentence. ``start`` and ``end`` are relative to the sentence."""
+
+    rule: Rule
+    attribute: str
+    value: str
+    spoken: str
+    subject: str
+    qualifier: str = ""
+    negative: bool = False
+    former: bool = False
+    dates: tuple[DateSpan, ...] = ()
+    reason: str = ""
+    previous: str = ""
+    species: str = ""
+    withdraws: bool = False
+    corrects: bool = False
+    """Where it is said to mend an earlier slip."""
+    start: int
+    end: int
+
+
+class Statement(msgspec.Struct, frozen=True):
+    """What one sentence states. ``covered``: its facts say all of it. ``corrects``: it announces
+    a correction. ``meant``: (right, wrong) of "I meant X, not Y"."""
+
+    facts: tuple[Fact, ...] = ()
+    covered: bool = False
+    corrects: bool = False
+    meant: tuple[str, str] | None = None
+
+
+class Statements:
+    """Reads sentences of one language with the rules of its rulebook."""
+
+    def __init__(self, book: Rulebook, attributes: Attributes) -> None:
+        self.book = book
+        self._attributes = attributes
+        relations = "|".join(sorted(map(re.escape, book.relations), key=len, reverse=True))
+        adjectives = book.phrases.get("relation_adjectives")
+        self._named = _named_relation(relations) if adjectives is not None else None
+        corrections = book.grammar("corrections")
+        self._correction = _any_phrase(corrections, book.language)
+        self.fiction = _any_phrase(book.grammar("fiction"), book.language)
+        self.jokes = _any_phrase(book.grammar("jokes"), book.language)
+        self.claims = _any_phrase(book.grammar("second_person_claims"), book.language)
+        self._meant = _MEANT_EN if book.language == "en" else _MEANT_ZH
+
+    def read(
+        self, sentence: Sentence, speaker: Speaker, anchor: datetime | None, *, correcting: bool
+    ) -> Statement:
+        """The facts of a sentence. ``correcting``: the sentence before announced a correction."""
+        text, book = sentence.text, self.book
+        triggers = book.triggers(text)
+        named = self._named is not None and self._named.search(text) is not None
+        corrects = self._correction.search(text.lower()) is not None
+        meant = self._what_was_meant(text) if corrects else None
+        if not triggers and not named:
+            return Statement(corrects=corrects, meant=meant)
+        words = split_words(book.language, text)
+        reading = _Reading(self, sentence, speaker, anchor, words, correcting)
+        facts: list[Fact] = []
+        covered = True
+        for index, clause in enumerate(reading.clauses):
+            found = reading.facts_of(clause, index, triggers) if clause.alive else []
+            facts.extend(found)
+            covered = covered and (clause.filler or reading.is_covered(clause, found))
+        if named:
+            facts.extend(reading.relations(facts))
+        return Statement(tuple(facts), covered and bool(facts), corrects, meant)
+
+    def _what_was_meant(self, text: str) -> tuple[str, str] | None:
+        match = self._meant.search(text)
+        if match is None:
+            return None
+        return match.group("right").strip(), (match.group("wrong") or "").strip()
+
+    def named_relations(self, text: str) -> list[re.Match[str]]:
+        """ "my wife Anna" wherever it stands."""
+        return [] if self._named is None else list(self._named.finditer(text))
+
+
+class _Reading:
+    """One sentence being read."""
+
+    def __init__(
+        self,
+        owner: Statements,
+        sentence: Sentence,
+        speaker: Speaker,
+        anchor: datetime | None,
+        words: Words,
+        correcting: bool,
+    ) -> None:
+        self._owner = owner
+        self._book = owner.book
+        self._sentence = sentence
+        self._text = sentence.text
+        self._speaker = speaker
+        self._anchor = anchor
+        self._words = words
+        self._correcting = correcting
+        self._used: set[int] = set()
+
+    @cached_property
+    def clauses(self) -> list[Clause]:
+        book = self._book
+        dates = find_dates(self._text, self._anchor, book.language)
+        dated = dated_words(self._words, dates, book)
+        quoted = quoted_words(self._words, self._sentence.quotes)
+        split = english_clauses if book.language == "en" else chinese_clauses
+        return split(self._words, dated, quoted, book, self._speaker)
+
+    def facts_of(self, clause: Clause, index: int, triggers: Sequence[str]) -> list[Fact]:
+        """The facts of the first rule that fits the clause and finds good values."""
+        if not len(clause.words):
+            return []
+        self._correcting = self._correcting or clause.correction
+        for match in self._book.matches(clause.words.norm, triggers):
+            if not self._may(match, clause):
+                continue
+            facts = self._facts(match, clause)
+            if facts:
+                return facts + self._contrasted(match, clause, index, facts)
+        return []
+
+    def is_covered(self, clause: Clause, facts: Sequence[Fact]) -> bool:
+        """Whether the facts say all that the clause says, up to two small words."""
+        if id(clause) in self._used:
+            return True
+        if not facts:
+            return clause.correction and not clause.alive
+        if any(fact.reason for fact in facts):
+            return True
+        end = max(fact.end for fact in facts)
+        words = clause.words
+        after = [at for at in range(len(words)) if words.start[at] >= end]
+        trailing = self._book.phrase_list("trailing")
+        left = [words.norm[at] for at in after if words.norm[at].isalnum()]
+        if self._book.language == "zh":
+            return len(left) <= 4
+        return len(left) <= 1 or trailing.length_at(left, 0) >= len(left) - 1
+
+    def relations(self, known: Sequence[Fact]) -> list[Fact]:
+        """Names of people and animals the speaker is related to, wherever they stand."""
+        found: list[Fact] = []
+        for match in self._owner.named_relations(self._text):
+            clause = self._clause_at(match.start())
+            name = match.group("name")
+            attribute = self._book.relations.get(match.group("relation").lower(), "")
+            quoted = any(a <= match.start() < b for a, b in self._sentence.quotes)
+            if clause is None or not clause.alive or quoted or not attribute:
+                continue
+            first = name.split()[0]
+            if first.lower() in self._book.phrase_list("not_names") or not first[1:].islower():
+                continue
+            if any(fact.attribute == attribute and fact.value == name for fact in [*known, *found]):
+                continue
+            found.append(
+                Fact(
+                    rule=_RELATION, attribute=attribute, value=name, spoken=name,
+                    subject=self._speaker.name, start=match.start(), end=match.end("name"),
+                    species=match.group("relation").lower() if attribute == "pet" else "",
+                )
+            )  # fmt: skip
+        return found
+
+    def _clause_at(self, position: int) -> Clause | None:
+        found = None
+        for clause in self.clauses:
+            if clause.spoken.start[0] <= position:
+                found = clause
+        return found
+
+    def _may(self, match: Match, clause: Clause) -> bool:
+        rule = match.rule
+        if clause.subject not in rule.subjects:
+            return False
+        if rule.attribute == "{relation}" and not clause.relation:
+            return False
+        if rule.attribute == "name" and clause.relation:
+            return False
+        if (clause.negated or clause.former) and rule.negative == "blocks":
+            return False
+        if rule.whole and not match.captures and match.end < len(clause.words):
+            return False
+        return not (rule.needs_date and not any(date.unresolved is None for date in clause.dates))
+
+    def _facts(self, match: Match, clause: Clause) -> list[Fact]:
+        rule, book = match.rule, self._book
+        values = self._main_values(match, clause)
+        if not values:
+            return []
+        topic = previous = species = ""
+        qualifier = clause.qualifier if rule.attribute in _QUALIFIED else ""
+        also: list[tuple[str, Value]] = []
+        for name, (start, end) in match.captures.items():
+            if name == "value":
+                continue
+            kind = match.kinds[name]
+            if kind == "action" or (name == "previous" and kind == "thing"):
+                kind = "short"
+            read = read_values(self._text, clause.words, start, end, kind, rule, book)
+            if not read:
+                return []
+            if name == "topic" and "{topic}" in rule.attribute:
+                topic = read[0].value.lower()
+            elif name == "previous":
+                previous = read[0].value
+            elif name == "species":
+                species = read[0].value
+            elif name == "qualifier":
+                qualifier = read[0].value
+            elif name in rule.also:
+                also.append((rule.also[name], read[0]))
+        if rule.value == "version":
+            topic = self._versioned(clause.words, match)
+        if rule.value == "habit":
+            qualifier = self._frequency(clause.words, match)
+        first = clause.spoken.start[0]
+        attribute = self._attribute(rule, topic, clause)
+        facts = [
+            Fact(
+                rule=rule,
+                attribute=attribute,
+                value=rule.fixed.replace("{value}", value.value) or value.value,
+                spoken=value.spoken,
+                subject=self._subject(rule, clause),
+                qualifier=value.qualifier or qualifier,
+                negative=clause.negated != (rule.polarity == "negative"),
+                former=clause.former,
+                dates=tuple(clause.dates),
+                reason=value.reason or self._reason_after(clause),
+                previous=previous,
+                species=species,
+                corrects=self._correcting,
+                withdraws=self._correcting and clause.negated != (rule.polarity == "negative"),
+                start=min(first, value.start),
+                end=value.end,
+            )
+            for value in values
+        ]
+        for name, value in also:
+            if facts[0].negative:
+                continue
+            facts.append(
+                msgspec.structs.replace(
+                    facts[0], attribute=name, value=value.value, spoken=value.spoken, qualifier="",
+                    end=value.end, previous="",
+                )
+            )  # fmt: skip
+        if rule.fixed.startswith(("no ", "不")) and "{value}" in rule.fixed:
+            facts = [msgspec.structs.replace(fact, negative=False) for fact in facts]
+        return facts
+
+    def _main_values(self, match: Match, clause: Clause) -> list[Value]:
+        rule, words = match.rule, clause.words
+        if "value" in match.captures:
+            start, end = match.captures["value"]
+            kind = match.kinds["value"]
+            found = read_values(self._text, words, start, end, kind, rule, self._book)
+            if rule.whole and found and end == len(words) and not self._ends_there(words, found[-1]):
+                return []
+            if rule.whole and end < len(words) and match.end < len(words):
+                rest = words.norm[match.end :]
+                if not self._book.phrase_list("trailing").length_at(rest, 0):
+                    return []
+            return found
+        start_char = words.start[0]
+        end_char = words.end[max(0, match.end - 1)]
+        if rule.dates == "value":
+            date = next(each for each in clause.dates if each.unresolved is None)
+            if date.start is None or date.granularity != "day":
+                return []
+            value = _birthday(date.start, date, self._anchor)
+            return [Value(value, date.text, start_char, max(end_char, date.end_char))]
+        return [Value(rule.fixed, rule.fixed, start_char, end_char)] if rule.fixed else []
+
+    def _frequency(self, words: Words, match: Match) -> str:
+        """How often, in the speaker's words: the entry of the list beside the value."""
+        often = self._book.phrase_list("frequency")
+        start, end = match.captures["value"]
+        begin = 0 if start else end
+        length = often.length_at(words.norm, begin)
+        if not length:
+            return ""
+        return self._text[words.start[begin] : words.end[begin + length - 1]].lower()
+
+    def _versioned(self, words: Words, match: Match) -> str:
+        """What has the version: the entry of the list right before the value."""
+        end = match.captures["value"][0]
+        length = self._book.phrase_list("versioned").length_before(words.norm, end)
+        return " ".join(words.norm[end - length : end])
+
+    def _ends_there(self, words: Words, value: Value) -> bool:
+        rest = [words.norm[at] for at in range(len(words)) if words.start[at] >= value.end]
+        rest = [word for word in rest if word.isalnum()]
+        return not rest or self._book.phrase_list("trailing").length_at(rest, 0) == len(rest)
+
+    def _attribute(self, rule: Rule, topic: str, clause: Clause) -> str:
+        if rule.attribute == "{relation}":
+            return self._book.relations[clause.relation]
+        if "{topic}" in rule.attribute:
+            topic = self._book.labels.get(topic, topic)
+            return rule.attribute.replace("{topic}", re.sub(r"[\s.-]+", "_", topic))
+        return rule.attribute
+
+    def _subject(self, rule: Rule, clause: Clause) -> str:
+        if rule.project:
+            return "project"
+        if rule.attribute == "{relation}" or clause.subject == "none":
+            return self._speaker.name
+        return clause.who
+
+    def _reason_after(self, clause: Clause) -> str:
+        """The words of a following clause that give the reason."""
+        if clause.ended_by not in ("because", "因为", "由于"):
+            return ""
+        at = self.clauses.index(clause) + 1
+        if at >= len(self.clauses):
+            return ""
+        following = self.clauses[at]
+        self._used.add(id(following))
+        spoken = following.spoken
+        words = self._text[spoken.start[0] : spoken.end[-1]].strip(" ,.;!?，。；！")
+        return f"{clause.ended_by}{' ' if self._book.language == 'en' else ''}{words}"
+
+    def _contrasted(
+        self, match: Match, clause: Clause, index: int, facts: Sequence[Fact]
+    ) -> list[Fact]:
+        """ "I live in Oslo, not Bergen": what is not the case."""
+        if index + 1 >= len(self.clauses) or "value" not in match.captures:
+            return []
+        following = self.clauses[index + 1]
+        one = self._attributes.get(facts[0].attribute).cardinality == "one"
+        if following.lead not in _CONTRASTS or facts[0].negative:
+            return []
+        start = 0
+        while start < len(following.words) and following.words.norm[start] in _BEFORE_CONTRAST:
+            start += 1
+        values = read_values(
+            self._text, following.words, start, len(following.words), match.kinds["value"],
+            match.rule, self._book,
+        )  # fmt: skip
+        if not values:
+            return []
+        self._used.add(id(following))
+        if one and match.rule.tense == "change" and not self._correcting:
+            return []
+        return [
+            msgspec.structs.replace(
+                facts[0], value=value.value, spoken=value.spoken, negative=True,
+                withdraws=self._correcting or one, start=value.start, end=value.end, previous="",
+                reason="",
+            )
+            for value in values
+        ]  # fmt: skip
+
+
+_CONTRASTS = frozenset(("not", "不是", "而不是"))
+_BEFORE_CONTRAST = frozenset("in at to for as from with on the".split())
+_QUALIFIED = frozenset(("wake_time", "sleep_time", "habit"))
+_RELATION = Rule(id="en.relation.named_in_passing", say=(), confidence=0.85)
+_MEANT_EN = re.compile(
+    r"\bI (?:meant(?: to say)?|mean)[ :,]+(?P<right>[^,.;!?]{1,40}?)"
+    r"(?:,? not (?P<wrong>[^,.;!?]{1,40}))?[.!]?$",
+    re.IGNORECASE,
+)
+_MEANT_ZH = re.compile(
+    r"(?:是|应该是)(?P<right>[^，,。；！]{1,20})[，,]?不是(?P<wrong>[^，,。；！]{1,20})[。！]?$"
+)
+
+
+def _birthday(start: datetime, date: DateSpan, anchor: datetime | None) -> str:
+    """A birthday in ISO form: with the year where it was said, else MM-DD."""
+    local = start.astimezone(UTC if anchor is None else anchor.tzinfo)
+    return local.strftime("%m-%d" if date.relative else "%Y-%m-%d")
+
+
+def _any_phrase(phrases: Sequence[str], language: str) -> re.Pattern[str]:
+    """A test for any of the phrases in lower-case text; one that nothing matches for none."""
+    if not phrases:
+        return re.compile(r"(?!)")
+    ordered = sorted({phrase.lower() for phrase in phrases}, key=lambda each: (-len(each), each))
+    inner = "|".join(re.escape(phrase).replace("'", "['’]") for phrase in ordered)
+    return re.compile(rf"\b(?:{inner})\b" if language == "en" else f"(?:{inner})")
+
+
+def _named_relation(relations: str) -> re.Pattern[str]:
+    return re.compile(
+        rf"\b(?:[Mm]y|[Oo]ur)\s+(?:[a-z-]+\s+){{0,2}}?(?P<relation>{relations})"
+        r"(?:,?\s+|,?\s+(?:named|called)\s+|\s+is\s+(?:named\s+|called\s+)?|['’]s\s+name\s+is\s+)"
+        r"(?P<name>[A-Z][a-zà-ÿ]+(?:\s[A-Z][a-zà-ÿ]+)?)(?=[\s.,;!?'’)]|$)"
+    )

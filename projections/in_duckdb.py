@@ -1,0 +1,432 @@
+"""The analytics projection: events, decisions, memory versions and what was served, in DuckDB.
+
+One file of plain tables and views (``duckdb_schema.sql``) that answers the questions people ask
+about a memory: what is believed, since when, why, what was thrown away, what was ever used. It is
+disposable: the log is the truth, and ``memstream rebuild`` makes the file again.
+
+``DuckIndex`` is the one writer. Other processes read with ``sql_file`` or a Parquet ``snapshot``.
+"""
+
+# ruff: noqa: S608 - the names in these statements are constants here; values are parameters
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import msgspec
+
+from memstream.projections.duckdb_file import (
+    REWRITE_SUFFIX,
+    WAIT_S,
+    IndexUnavailable,
+    QueryRefused,
+    flush_to_disk,
+    open_file,
+    remove_leftovers,
+    restated,
+    sql_file,
+)
+from memstream.projections.duckdb_rows import TABLES, rows_of
+from memstream.projections.projection import Generation, Step
+from memstream.schemas.errors import ProjectionDamaged, WrongGeneration
+from memstream.schemas.memories import Tally
+
+__all__ = ["LAYOUT", "DuckIndex", "IndexUnavailable", "QueryRefused", "sql_file"]
+
+LAYOUT = 1
+"""Version of the tables and views. Raised when one changes; an older file is rebuilt."""
+
+_SCHEMA = Path(__file__).with_name("duckdb_schema.sql")
+_HEADER_BYTES = 3 * 4096  # DuckDB's main header and two database headers, before the first block
+_STEPS_AT_ONCE = 5_000  # bounds the memory of one INSERT, not the transaction
+
+
+class DuckIndex:
+    """The analytics file of one generation. Safe to share between threads.
+
+    The connection opens on first use and stays open until ``release``, which frees the file for
+    other processes; the next use opens it again.
+    """
+
+    name = "duckdb"
+
+    def __init__(self, path: Path, generation: Generation, *, wait_s: float = WAIT_S) -> None:
+        """Use ``open``, which checks the file at once."""
+        self.path = path
+        self.generation = generation
+        self._wait_s = wait_s
+        self._connection: duckdb.DuckDBPyConnection | None = None
+        self._readers = 0
+        self._release_due = False
+        self._lock = threading.RLock()
+        self._no_readers = threading.Condition(self._lock)
+
+    @classmethod
+    def open(cls, path: Path, generation: Generation, *, wait_s: float = WAIT_S) -> DuckIndex:
+        """The index in ``path``, created where there is none.
+
+        Raises ``WrongGeneration`` where the file was built by another one, ``ProjectionDamaged``
+        where it is truncated or corrupt, and ``IndexUnavailable`` where another process holds it
+        for longer than ``wait_s`` seconds or the directory cannot be written.
+        """
+        index = cls(path, generation, wait_s=wait_s)
+        with index._lock:
+            index._connected()
+        return index
+
+    def position(self) -> int:
+        """The last step this file holds; 0 for none."""
+        with self._lock, restated(self.path):
+            return _position(self._connected())
+
+    def apply(self, steps: Sequence[Step]) -> None:
+        """Adds the steps and the new position in one transaction; steps it has are skipped.
+
+        Raises ``ProjectionDamaged`` where a step is missing before the first new one, and
+        ``IndexUnavailable`` where the disk is full; then nothing of the call is kept.
+        """
+        with self._lock:
+            connection = self._connected()
+            with self._transaction(connection):
+                position = _position(connection)
+                fresh = [step for step in steps if step.seq > position]
+                for expected, step in enumerate(fresh, position + 1):
+                    if step.seq != expected:
+                        raise ProjectionDamaged(
+                            f"{self.path}: step {step.seq} ({step.event_id}) came where step "
+                            f"{expected} was due; mend: apply steps in order from position + 1"
+                        )
+                for start in range(0, len(fresh), _STEPS_AT_ONCE):
+                    rows = rows_of(fresh[start : start + _STEPS_AT_ONCE])
+                    for statement, texts in rows.inserts():
+                        connection.execute(statement, texts)
+                if fresh:
+                    connection.execute("UPDATE generation SET position = ?", [fresh[-1].seq])
+
+    def tally(self) -> Tally:
+        """Count and digest sum of the memory versions that are in the file now."""
+        with self._lock, restated(self.path):
+            count, checksum = _one(
+                self._connected(), "SELECT count(*), sum(digest) FROM memory_versions"
+            )
+        return Tally(int(count), int(checksum or 0))
+
+    def holds_text(self, text: str) -> bool:
+        """Whether an event of any scope holds the text, as it is or as JSON spells it."""
+        query = "SELECT count(*) FROM events WHERE contains(text, ?) OR contains(data::VARCHAR, ?)"
+        spelled = msgspec.json.encode(text)[1:-1].decode()
+        with self._lock, restated(self.path):
+            return bool(_one(self._connected(), query, [text, spelled])[0])
+
+    def erase(self, scope: str, *, events: Sequence[str], memories: Sequence[str]) -> int:
+        """Removes content for good: first the rows, then, by rewriting the file, their bytes.
+
+        Without ``events`` and ``memories`` everything of the scope goes, except its erasure
+        events, which are the proof and name ids only. With them, every version of the memories
+        and all that was derived from the events goes; of the events themselves the envelope
+        stays (ids, type, times, source kind and trust), marked ``erased``.
+
+        After a crash in between, the next ``open`` finishes the rewrite. Costs one pass over the
+        whole file. Waits for a running snapshot. Returns how many records were removed.
+        """
+        with self._lock:
+            self._wait_for_readers()
+            connection = self._connected()
+            with self._transaction(connection):
+                removed = sum(
+                    int(_one(connection, statement, values)[0])
+                    for statement, values in _deletions(scope, list(events), list(memories))
+                )
+                connection.execute("UPDATE generation SET rewrite_due = true")
+            self._rewrite()
+            return removed
+
+    def sql(
+        self, query: str, *, limit: int | None = None
+    ) -> tuple[tuple[str, ...], list[tuple[Any, ...]]]:
+        """(column names, rows) of one read-only query; see ``sql_file`` for what is refused.
+
+        The writing connection is closed for it, since DuckDB opens a file either for reading or
+        for writing; it waits for a running snapshot, and ``apply`` of other threads waits for it.
+        """
+        with self._lock:
+            self._wait_for_readers()
+            self._connected()
+            self._disconnect()
+            return sql_file(self.path, query, limit=limit, wait_s=self._wait_s)
+
+    def release(self) -> None:
+        """Closes the connection, so that other processes can open the file. While a snapshot is
+        being written it stays open, and closes when the snapshot is done."""
+        with self._lock:
+            if self._readers:
+                self._release_due = True
+            else:
+                self._disconnect()
+
+    def close(self) -> None:
+        """Closes the file after a running snapshot is done. Harmless when repeated."""
+        with self._lock:
+            self._wait_for_readers()
+            self._disconnect()
+
+    @contextmanager
+    def reading(self) -> Iterator[duckdb.DuckDBPyConnection]:
+        """A second connection inside one transaction: it sees one position, while ``apply`` goes
+        on in other threads. For our own code only: it is not read-only. ``sql``, ``erase`` and
+        ``close`` wait until it is left, so call none of them inside it."""
+        with self._lock:
+            cursor = self._connected().cursor()
+            self._readers += 1
+            try:
+                # Reading the position makes this the moment that the transaction sees.
+                cursor.begin()
+                _one(cursor, "SELECT position FROM generation")
+            except BaseException:
+                self._reader_left(cursor)
+                raise
+        try:
+            with restated(self.path):
+                yield cursor
+        finally:
+            with self._lock:
+                self._reader_left(cursor)
+
+    def _reader_left(self, cursor: duckdb.DuckDBPyConnection) -> None:
+        cursor.close()
+        self._readers -= 1
+        if not self._readers:
+            if self._release_due:
+                self._disconnect()
+            self._no_readers.notify_all()
+
+    def _wait_for_readers(self) -> None:
+        while self._readers:
+            self._no_readers.wait()
+
+    def _connected(self) -> duckdb.DuckDBPyConnection:
+        """The open connection; opened, checked and, after a crash, mended first if need be."""
+        if self._connection is not None:
+            return self._connection
+        with restated(self.path):
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+        connection = open_file(self.path, wait_s=self._wait_s)
+        try:
+            with restated(self.path):
+                rewrite_due = self._check(connection)
+        except BaseException:
+            connection.close()
+            raise
+        self._connection = connection
+        remove_leftovers(self.path)
+        if rewrite_due:
+            self._rewrite()
+            return self._connected()
+        return connection
+
+    def _check(self, connection: duckdb.DuckDBPyConnection) -> bool:
+        """Creates the tables in an empty file; checks the stamp of any other. True where an
+        erasure was cut off before its rewrite."""
+        tables = {str(row[0]) for row in connection.execute("SHOW TABLES").fetchall()}
+        if not tables:
+            create(connection, self.generation)
+            tables = {"generation", *TABLES}
+        missing = sorted({"generation", *TABLES} - tables)
+        if "generation" in missing:
+            raise ProjectionDamaged(
+                f"{self.path}: a DuckDB file, but not one of memstream's: it has no table "
+                "'generation'; mend: move it away, then memstream rebuild"
+            )
+        row = _one(connection, "SELECT * FROM generation")
+        found, layout, rewrite_due = Generation(*row[:3]), row[3], row[5]
+        if found != self.generation or layout != LAYOUT:
+            raise WrongGeneration(
+                f"{self.path}: built by {_named(found, layout)}, but this is "
+                f"{_named(self.generation, LAYOUT)}; mend: memstream rebuild"
+            )
+        if missing:
+            raise ProjectionDamaged(
+                f"{self.path}: has no table {', '.join(missing)}; mend: memstream rebuild"
+            )
+        self._check_size(connection)
+        return bool(rewrite_due)
+
+    def _check_size(self, connection: duckdb.DuckDBPyConnection) -> None:
+        """Blocks are read only when a query needs them, so a cut-off end is looked for here."""
+        block_bytes, blocks = _one(
+            connection,
+            "SELECT block_size, total_blocks FROM pragma_database_size() "
+            "WHERE database_name = current_database()",
+        )
+        needed = _HEADER_BYTES + int(block_bytes) * int(blocks)
+        there = self.path.stat().st_size
+        if there < needed:
+            raise ProjectionDamaged(
+                f"{self.path}: truncated: {there} bytes of at least {needed}; mend: memstream "
+                "rebuild"
+            )
+
+    def _disconnect(self) -> None:
+        connection, self._connection, self._release_due = self._connection, None, False
+        if connection is not None:
+            with restated(self.path):
+                connection.close()
+
+    @contextmanager
+    def _transaction(self, connection: duckdb.DuckDBPyConnection) -> Iterator[None]:
+        """Commits at the end, or undoes everything. A connection that cannot even undo is
+        dropped: the file then stands at its last commit."""
+        with restated(self.path):
+            connection.begin()
+            try:
+                yield
+                connection.commit()
+            except BaseException:
+                try:
+                    connection.rollback()
+                except duckdb.Error:
+                    self._connection = None
+                    connection.close()
+                raise
+
+    def _rewrite(self) -> None:
+        """Copies the live rows into a new file and puts it in the place of the old one.
+
+        Deleted rows stay readable in the blocks of a DuckDB file until these are used again, so
+        only a new file is free of them. The swap is one rename: a crash leaves the old file,
+        whose ``rewrite_due`` starts this again, or the new one.
+        """
+        connection = self._connected()
+        fresh_path = self.path.with_name(self.path.name + REWRITE_SUFFIX)
+        remove_leftovers(self.path)
+        with restated(self.path):
+            fresh = open_file(fresh_path, wait_s=self._wait_s)
+            fresh.execute(_SCHEMA.read_text(encoding="utf-8"))
+            fresh.close()
+            place = str(fresh_path).replace("'", "''")
+            connection.execute(f"ATTACH '{place}' AS fresh")
+            for table in ("generation", *TABLES):
+                connection.execute(f"INSERT INTO fresh.main.{table} SELECT * FROM main.{table}")
+            connection.execute("UPDATE fresh.main.generation SET rewrite_due = false")
+            connection.execute("CHECKPOINT fresh")
+            connection.execute("DETACH fresh")
+            connection.execute("CHECKPOINT")
+        self._disconnect()
+        log = self.path.with_name(f"{self.path.name}.wal")
+        if log.exists():
+            raise IndexUnavailable(
+                f"{log}: could not be merged, so erased content may be left in it; mend: stop "
+                "other readers of the file and open the index again"
+            )
+        with restated(self.path):
+            flush_to_disk(fresh_path)
+            fresh_path.replace(self.path)
+            flush_to_disk(self.path.parent)
+            remove_leftovers(self.path)
+
+
+def create(connection: duckdb.DuckDBPyConnection, generation: Generation) -> None:
+    """Makes all tables and views of an empty file and stamps it, in one transaction."""
+    connection.begin()
+    connection.execute(_SCHEMA.read_text(encoding="utf-8"))
+    connection.execute(
+        "INSERT INTO generation VALUES (?, ?, ?, ?, 0, false)",
+        [generation.pipeline, generation.embedder, generation.schema, LAYOUT],
+    )
+    connection.commit()
+
+
+def _deletions(scope: str, events: list[str], memories: list[str]) -> list[tuple[str, list[Any]]]:
+    """Statements, each answering with the number of records it removed."""
+    if not events and not memories:
+        return [
+            ("DELETE FROM events WHERE scope = ? AND type <> 'erasure.requested'", [scope]),
+            # Decisions on the erasure events that are left stay with them.
+            (
+                "DELETE FROM decisions WHERE scope = $1"
+                " AND event NOT IN (SELECT id FROM events WHERE scope = $1)",
+                [scope],
+            ),
+            *(
+                (f"DELETE FROM {table} WHERE scope = ?", [scope])
+                for table in TABLES
+                if table not in ("events", "decisions", "erasures")
+            ),
+        ]
+    return [
+        (
+            f"UPDATE events SET {_BLANK}, erased = true {_OF_SCOPE} id) AND NOT erased",
+            [scope, events],
+        ),
+        # What was recorded about the erased: what a model read out of an event, why a reviewer
+        # decided, under which content key a memory was served, what was noted on it.
+        (
+            "UPDATE events SET data = NULL WHERE scope = $1 AND data IS NOT NULL AND ("
+            "(type IN ('extraction.answered', 'review.decided')"
+            " AND list_contains($2::VARCHAR[], data->>'$.event')) OR"
+            " (type = 'feedback.given' AND list_contains($3::VARCHAR[], data->>'$.target')) OR"
+            " (type = 'context.served' AND id IN (SELECT context FROM context_items"
+            " WHERE scope = $1 AND list_contains($3::VARCHAR[], memory))))",
+            [scope, events, memories],
+        ),
+        *(
+            (f"DELETE FROM {table} {_OF_SCOPE} {column})", [scope, events])
+            for table, column in _BY_EVENT
+        ),
+        *(
+            (f"DELETE FROM {table} {_OF_SCOPE} {column})", [scope, memories])
+            for table, column in _BY_MEMORY
+        ),
+    ]
+
+
+_OF_SCOPE = "WHERE scope = ? AND list_contains(?::VARCHAR[],"
+_BLANK = ", ".join(
+    f"{column} = NULL"
+    for column in (
+        "runtime",
+        "run",
+        "actor",
+        "role",
+        "tool",
+        "conversation",
+        "origin",
+        "text",
+        "data",
+    )
+)
+_BY_EVENT = (
+    ("decisions", "event"),
+    ("candidates", "event"),
+    ("contexts", "id"),
+    ("context_items", "context"),
+    ("feedback", "id"),
+    ("reviews", "id"),
+    ("reviews", "event"),
+)
+_BY_MEMORY = (("memory_versions", "id"), ("context_items", "memory"), ("feedback", "target"))
+
+
+def _position(connection: duckdb.DuckDBPyConnection) -> int:
+    return int(_one(connection, "SELECT position FROM generation")[0])
+
+
+def _named(generation: Generation, layout: int) -> str:
+    return (
+        f"pipeline {generation.pipeline}, embedder {generation.embedder}, schema "
+        f"{generation.schema}, layout {layout}"
+    )
+
+
+def _one(
+    connection: duckdb.DuckDBPyConnection, query: str, values: Sequence[Any] = ()
+) -> tuple[Any, ...]:
+    row: tuple[Any, ...] | None = connection.execute(query, list(values)).fetchone()
+    if row is None:
+        raise ProjectionDamaged(f"no answer to: {query}; mend: memstream rebuild")
+    return row

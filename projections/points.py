@@ -1,0 +1,141 @@
+"""Points: how one memory version is laid out in a vector store. Shared by every vector index.
+
+A point's id is a function of memory and version, so writing it again changes nothing. Its payload
+holds what filters need, as plain values, and the whole memory as its canonical JSON; a field that
+no filter needs stands in the record alone, for every text in a payload costs 2 µs to hand over.
+Only ``expired_at`` ever changes: the next version of the memory sets it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from functools import lru_cache
+from typing import Any
+
+import msgspec
+
+from memstream.processors.lexemes import LEXEMES_VERSION
+from memstream.projections.projection import Step
+from memstream.schemas.attributes import Attributes
+from memstream.schemas.events import MemoryChanged
+from memstream.schemas.ids import derived_id
+from memstream.schemas.instants import OPEN_MICROS, from_micros, to_micros
+from memstream.schemas.memories import Memory, canonical, digest
+from memstream.schemas.scope import Scope
+
+POINTS_SCHEMA = f"points/1+lexemes/{LEXEMES_VERSION}"
+"""Part of a generation's schema: stores with other payloads or other lexemes must be rebuilt."""
+
+KEYWORDS = ("scope", "kind", "status", "attribute", "memory")
+"""Payload fields that filters match exactly, beside "tenant"."""
+RANGES = ("valid_from", "valid_to", "created_at", "expired_at")
+"""Payload fields in UTC microseconds that filters compare; an open end is ``OPEN_MICROS``."""
+
+IndexText = Callable[[Memory], str]
+"""What of a memory is indexed lexically."""
+
+
+def plain_text(memory: Memory) -> str:
+    """The memory's text, the other words of its event, and its entities."""
+    return " ".join((memory.text, memory.context, *memory.entities))
+
+
+def text_with_aliases(attributes: Attributes) -> IndexText:
+    """As ``plain_text``, with the words a question may use instead of the attribute's name."""
+
+    def text(memory: Memory) -> str:
+        aliases = attributes.get(memory.attribute).aliases if memory.attribute else ""
+        return " ".join((memory.text, memory.context, *memory.entities, aliases))
+
+    return text
+
+
+def point_id(memory: str, version: int) -> str:
+    """The point of one version of one memory."""
+    return derived_id(memory, str(version))
+
+
+class NewPoint(msgspec.Struct, frozen=True):
+    """One memory version to be stored."""
+
+    id: str
+    memory: Memory
+    payload: dict[str, Any]
+
+
+class Changes(msgspec.Struct, frozen=True):
+    """What a run of steps does to a store: points to write, and stored points to close.
+
+    ``closed`` maps the id of an earlier version to the instant (micros) at which it stopped being
+    believed; versions that are written by the same steps are closed in their payload already.
+    """
+
+    points: list[NewPoint]
+    closed: Mapping[str, int]
+    last_seq: int
+
+
+def changes(steps: Iterable[Step], *, after: int) -> Changes:
+    """The changes of all steps later than position ``after``, coalesced."""
+    last = after
+    made: dict[str, tuple[int, Memory]] = {}
+    closed: dict[str, int] = {}
+    for step in steps:
+        if step.seq <= after:
+            continue
+        last = step.seq
+        for event in step.derived:
+            if isinstance(event.data, MemoryChanged):
+                memory = event.data.memory
+                made[point_id(memory.id, memory.version)] = step.seq, memory
+                if memory.version > 1:
+                    earlier = point_id(memory.id, memory.version - 1)
+                    closed[earlier] = to_micros(memory.created_at)
+    points = [
+        NewPoint(name, memory, _payload(memory, seq, closed.pop(name, None)))
+        for name, (seq, memory) in made.items()
+    ]
+    return Changes(points, closed, last)
+
+
+def decoded(record: str, expired_at: int) -> Memory:
+    """The memory of a stored record, with what became of its transaction time since."""
+    memory = _DECODER.decode(record)
+    if expired_at == OPEN_MICROS:
+        return memory
+    return msgspec.structs.replace(memory, expired_at=from_micros(expired_at))
+
+
+_DECODER = msgspec.json.Decoder(Memory)
+
+
+def _payload(memory: Memory, seq: int, closed: int | None) -> dict[str, Any]:
+    if closed is None:
+        closed = OPEN_MICROS if memory.expired_at is None else to_micros(memory.expired_at)
+    payload: dict[str, Any] = {
+        "tenant": _tenant(memory.scope),
+        "scope": memory.scope,
+        "kind": memory.kind,
+        "status": memory.status,
+        "attribute": memory.attribute,
+        "memory": memory.id,
+        "version": memory.version,
+        "seq": seq,
+        "valid_from": to_micros(memory.valid_from),
+        "valid_to": OPEN_MICROS if memory.valid_to is None else to_micros(memory.valid_to),
+        "created_at": to_micros(memory.created_at),
+        "expired_at": closed,
+        "digest": digest(memory),
+        "record": canonical(memory).decode(),
+    }
+    if memory.occurred is not None:
+        if memory.occurred.start is not None:
+            payload["occurred_from"] = to_micros(memory.occurred.start)
+        if memory.occurred.end is not None:
+            payload["occurred_to"] = to_micros(memory.occurred.end)
+    return payload
+
+
+@lru_cache(maxsize=1 << 14)
+def _tenant(scope: str) -> str:
+    return Scope.parse(scope).tenant

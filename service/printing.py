@@ -1,0 +1,328 @@
+"""How the doors print: tables, evidence, errors, progress. Shared by the command line and the demo.
+
+Everything that was stored by somebody passes ``shown`` first: no control or direction character
+of a stored text ever reaches a terminal, and none of it is read as markup.
+"""
+
+from __future__ import annotations
+
+import sys
+import unicodedata
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+from time import perf_counter
+from types import TracebackType
+from typing import Any, Self
+
+from rich import box
+from rich.console import Console
+from rich.panel import Panel
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    ProgressColumn,
+    Task,
+    TaskID,
+    TextColumn,
+    TimeRemainingColumn,
+)
+from rich.table import Table
+from rich.text import Text
+
+from memstream.recall.evidence import Evidence
+from memstream.schemas.events import Event, Trust
+from memstream.schemas.memories import Memory
+from memstream.service.reports import Balance, Check
+
+SHORT_ID = 8
+"""Characters of an id that are shown; enough to name it by in one scope."""
+QUIET_SECONDS = 1.0
+"""What takes no longer than this shows no progress bar."""
+PIPE_WIDTH = 120
+"""Columns where the output is no terminal."""
+
+_STATUS_STYLES = {
+    "active": "green",
+    "contested": "yellow",
+    "pending_review": "yellow",
+    "quarantined": "red",
+}
+OUTCOME_STYLES = {"stored": "green", "rejected": "dim", "held": "yellow", "quarantined": "red"}
+
+
+class _PlainPipes(Console):
+    """A console that leaves a broken pipe to its caller."""
+
+    def on_broken_pipe(self) -> None:
+        raise BrokenPipeError
+
+
+def standard_output(*, width: int | None = None) -> Console:
+    """A console on standard output, as it is at this moment."""
+    console = _PlainPipes(file=sys.stdout, highlight=False, soft_wrap=False, width=width)
+    if width is None and not console.is_terminal:
+        console.width = PIPE_WIDTH
+    return console
+
+
+def standard_error() -> Console:
+    """A console on standard error, for everything that is no answer."""
+    return _PlainPipes(file=sys.stderr, highlight=False, soft_wrap=True)
+
+
+def shown(text: str) -> str:
+    """The text on one line, with every character that steers a terminal replaced."""
+    return "".join(map(_visible, " ".join(text.split())))
+
+
+def shown_lines(text: str) -> str:
+    """As ``shown``, with its lines kept."""
+    return "\n".join(shown(line) for line in text.split("\n"))
+
+
+def note(text: str) -> None:
+    """A remark on standard error."""
+    standard_error().print(Text(shown(text), style="dim"))
+
+
+def warn(text: str) -> None:
+    """Something the user should act on, on standard error."""
+    standard_error().print(Text.assemble(("warning: ", "yellow"), shown(text)))
+
+
+def complain(error: BaseException) -> None:
+    """A stated error on standard error: what is wrong in red, and below it how to mend it."""
+    problem, _, mend = str(error).partition("; mend: ")
+    console = standard_error()
+    console.print(Text.assemble(("error: ", "bold red"), (shown(problem), "red")))
+    if mend:
+        console.print(Text.assemble(("mend:  ", "bold green"), shown(mend)))
+
+
+# Tables
+
+
+def plain_table(*columns: str, title: str | None = None) -> Table:
+    """A table in the house style; further ``add_column`` calls may follow."""
+    table = Table(
+        box=box.SIMPLE_HEAD,
+        title=title,
+        title_justify="left",
+        title_style="bold",
+        header_style="bold",
+        pad_edge=False,
+    )
+    for name in columns:
+        table.add_column(name, overflow="fold")
+    return table
+
+
+def memory_table(memories: Iterable[Memory], *, versions: bool = False) -> Table:
+    """Memories with their validity; everything that does not hold is dimmed. With ``versions``
+    also the version, when the system believed it, and why it was made."""
+    table = plain_table()
+    table.add_column("id", no_wrap=True)
+    if versions:
+        table.add_column("v", justify="right")
+    table.add_column("memory", overflow="fold", ratio=1)
+    table.add_column("valid", no_wrap=True)
+    table.add_column("status", no_wrap=True)
+    if versions:
+        table.add_column("believed from (UTC)", no_wrap=True)
+        table.add_column("why", overflow="fold")
+    else:
+        table.add_column("trust", no_wrap=True)
+        table.add_column("said", justify="right")
+    for memory in memories:
+        row: list[str | Text] = [memory.id[:SHORT_ID]]
+        if versions:
+            row.append(str(memory.version))
+        row += [memory_text(memory), validity(memory), status_text(memory)]
+        if versions:
+            row += [f"{memory.created_at:%Y-%m-%d %H:%M:%S}", shown(memory.update_reason)]
+        else:
+            row += [Trust(memory.trust).name.lower(), str(len(memory.supports))]
+        table.add_row(*row, style=None if memory.status in _STATUS_STYLES else "dim")
+    return table
+
+
+def memory_text(memory: Memory) -> Text:
+    """The slot, where it has one, and what the memory says."""
+    if not memory.attribute:
+        return Text(shown(memory.text))
+    slot = f"{memory.attribute} ({memory.qualifier})" if memory.qualifier else memory.attribute
+    return Text.assemble((shown(slot), "cyan"), " ", shown(memory.text))
+
+
+def status_text(memory: Memory) -> Text:
+    """The status in its colour."""
+    return Text(memory.status, style=_STATUS_STYLES.get(memory.status, "dim"))
+
+
+def validity(memory: Memory) -> str:
+    """From when until when it holds, in days of the speaker's own offset."""
+    end = "…" if memory.valid_to is None else day(memory, memory.valid_to)
+    return f"{day(memory, memory.valid_from)} – {end}"
+
+
+def day(memory: Memory, instant: datetime) -> str:
+    """The calendar day of an instant where the memory was told."""
+    return instant.astimezone(memory.observed_at.tzinfo).date().isoformat()
+
+
+def balance_table(balance: Balance) -> Table:
+    """Where every captured event is, as a sum."""
+    table = plain_table()
+    table.add_column("events")
+    table.add_column("", justify="right")
+    for name in ("stored", "rejected", "held", "quarantined", "dead_lettered", "erased"):
+        count = getattr(balance, name)
+        style = OUTCOME_STYLES.get(name, "red" if name == "dead_lettered" else "")
+        table.add_row(name.replace("_", " "), str(count), style=style if count else "dim")
+    table.add_row("in flight", str(balance.in_flight), style="" if balance.in_flight else "dim")
+    table.add_section()
+    closes = Text(" closes", style="green") if balance.closes else Text(" DOES NOT CLOSE", "bold red")
+    table.add_row("captured", Text.assemble((str(balance.captured), "bold")))
+    table.add_row(Text.assemble("balance", closes), "")
+    return table
+
+
+def check_table(checks: Sequence[Check]) -> Table:
+    """Each check with its detail, and below a failed one how to mend it."""
+    table = plain_table()
+    table.add_column("", no_wrap=True)
+    table.add_column("check", no_wrap=True)
+    table.add_column("detail", overflow="fold", ratio=1)
+    for check in checks:
+        mark = Text("ok", style="green") if check.ok else Text("FAILED", style="bold red")
+        detail = Text(shown(check.detail))
+        if check.mend:
+            detail.append(f"\nmend: {shown(check.mend)}", style="green")
+        table.add_row(mark, check.name, detail)
+    return table
+
+
+def event_line(event: Event) -> Text:
+    """One event: its id, type, when it was observed, by what kind of source, and its words."""
+    data = event.data
+    words = getattr(data, "text", "") or getattr(data, "value", "") or getattr(data, "query", "")
+    return Text.assemble(
+        (shown(event.id), "bold"),
+        f"  {event.type}  ",
+        (f"{event.observed_at:%Y-%m-%d %H:%M %z}  {event.source.kind}", "dim"),
+        f"\n  {shown(words)}" if words else "",
+    )
+
+
+def evidence_panel(evidence: Evidence, *, title: str) -> Panel:
+    """The fenced evidence exactly as a prompt would get it, in a frame."""
+    body = shown_lines(evidence.text) if evidence else "nothing fits: nothing would be injected"
+    return Panel(
+        Text(body, style="" if evidence else "dim"),
+        title=Text(title, style="bold"),
+        title_align="left",
+        border_style="dim",
+        padding=(0, 1),
+    )
+
+
+def found_table(evidence: Evidence) -> Table:
+    """How each item was found: its rank and score in every channel that has it."""
+    table = plain_table("rank", "id", "score", "channels", "memory")
+    for item in evidence.items:
+        channels = ", ".join(
+            f"{name} #{found.rank} ({found.score:.3f})"
+            for name, found in sorted(item.found.items())
+        )
+        table.add_row(
+            str(item.rank),
+            item.memory.id[:SHORT_ID],
+            f"{item.score:.4f}",
+            channels,
+            memory_text(item.memory),
+        )
+    return table
+
+
+def rows_table(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> Table:
+    """The rows of a query."""
+    table = plain_table(*(shown(name) for name in columns))
+    for row in rows:
+        table.add_row(*(Text("" if value is None else shown(str(value))) for value in row))
+    return table
+
+
+# Progress
+
+
+class Meter:
+    """A progress bar with rate and time left: ``meter(done, total)`` while it is entered.
+
+    It appears on a terminal only, and only when the work has lasted QUIET_SECONDS. A total of 0
+    stands for one that is not known.
+    """
+
+    def __init__(self, what: str, *, unit: str = "events") -> None:
+        self._what = what
+        self._unit = unit
+        self._console = standard_error()
+        self._progress: Progress | None = None
+        self._task = TaskID(0)
+        self._started = perf_counter()
+
+    @property
+    def visible(self) -> bool:
+        """Whether it could ever show: whether it is worth finding out a total for it."""
+        return self._console.is_terminal
+
+    def __call__(self, done: int, total: int) -> None:
+        if self._progress is None:
+            if not self.visible or perf_counter() - self._started < QUIET_SECONDS:
+                return
+            self._progress = Progress(
+                TextColumn("{task.description}"),
+                BarColumn(),
+                MofNCompleteColumn(),
+                _Rate(self._unit),
+                TimeRemainingColumn(),
+                console=self._console,
+                transient=True,
+            )
+            self._progress.start()
+            self._task = self._progress.add_task(self._what, total=total or None, completed=done)
+        self._progress.update(self._task, completed=done, total=total or None)
+
+    def __enter__(self) -> Self:
+        self._started = perf_counter()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if self._progress is not None:
+            self._progress.stop()
+
+
+class _Rate(ProgressColumn):
+    """How many a second."""
+
+    def __init__(self, unit: str) -> None:
+        super().__init__()
+        self._unit = unit
+
+    def render(self, task: Task) -> Text:
+        speed = task.speed
+        return Text("" if speed is None else f"{speed:,.0f} {self._unit}/s", style="cyan")
+
+
+_JOINERS = "\u200c\u200d"  # between letters of one word, and between the parts of one emoji
+
+
+def _visible(character: str) -> str:
+    if character.isprintable() or character in _JOINERS:
+        return character
+    return " " if unicodedata.category(character) == "Zs" else "\N{REPLACEMENT CHARACTER}"

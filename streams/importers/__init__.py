@@ -1,0 +1,159 @@
+"""Reads real conversation files into raw events. Nothing is captured or stored here.
+
+One module per format; each recognises its files by content, never by their name. The ids are
+deterministic, so importing a file again, or a longer version of it, adds only what is new (see
+``event_making``). What belongs here: one adapter for one format, and what all of them share.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from datetime import datetime, timezone
+from pathlib import Path
+
+from memstream.schemas.errors import ImportFault
+from memstream.schemas.instants import fault_of_instant
+from memstream.schemas.scope import Scope
+from memstream.streams.importers import (
+    anthropic_blocks,
+    chatgpt_export,
+    claude_code,
+    claude_export,
+    dated_chat,
+    everos,
+    locomo,
+    longmemeval,
+    madial,
+    openai_messages,
+    openhands,
+    own_jsonl,
+    swe_agent,
+)
+from memstream.streams.importers.contract import Broken, Imported, Importer, Item, Note
+from memstream.streams.importers.documents import Shape, records_of, sample_of, shape_of
+from memstream.streams.importers.event_making import Making
+
+__all__ = ["FORMATS", "Broken", "Imported", "Importer", "Item", "Note", "detect", "read_file"]
+
+_Opening = Callable[[Path, str], Iterator[Item]]
+
+FORMATS: dict[str, Importer] = {
+    module.IMPORTER.name: module.IMPORTER
+    for module in (
+        own_jsonl,
+        claude_code,
+        chatgpt_export,
+        claude_export,
+        locomo,
+        everos,
+        longmemeval,
+        swe_agent,
+        openhands,
+        madial,
+        dated_chat,
+        anthropic_blocks,
+        openai_messages,
+    )
+}
+"""Every format by name, in the order in which a file is shown to them: the narrow ones first."""
+
+
+def detect(path: Path) -> str:
+    """The name of the file's format, by its content. Reads the start of the file only.
+
+    Raises ``ImportFault`` where it is empty, unreadable, or in none of the formats.
+    """
+    return _recognised(path, shape_of(path))
+
+
+def read_file(
+    path: Path,
+    *,
+    scope: Scope,
+    now: datetime,
+    format: str = "auto",  # noqa: A002  the name of the option on the command line
+    observed_at: datetime | None = None,
+    utc_offset: timezone | None = None,
+) -> Iterator[Item]:
+    """The events of a file, or of every file in a folder, in order.
+
+    ``now`` is the moment of import and stands in for a time only where there is no other;
+    ``observed_at`` is the time of messages in files that hold none; ``utc_offset`` is what times
+    without an offset are read in (UTC where it is None). Hidden files of a folder are passed over;
+    one that is not recognised is a ``Broken``.
+
+    Raises ``ImportFault`` at once where the arguments are wrong, or the one file given is
+    unreadable or in no known format.
+    """
+    for name, instant in (("now", now), ("observed_at", observed_at)):
+        fault = None if instant is None else fault_of_instant(name, instant)
+        if fault:
+            raise ImportFault(f"import of {path}: {fault}")
+    if format != "auto" and format not in FORMATS:
+        raise ImportFault(f"format {format!r} is unknown; mend: --format auto, {_choices()}")
+
+    def open_file(file: Path, where: str) -> Iterator[Item]:
+        shape = shape_of(file)
+        if shape == "empty":
+            return iter([Note(f"{where or file.name}: is empty; nothing to import")])
+        form = _recognised(file, shape) if format == "auto" else format
+        making = Making(
+            scope=scope, form=form, now=now, observed_at=observed_at, utc_offset=utc_offset
+        )
+        return _items(file, shape, FORMATS[form], making)
+
+    if path.is_dir():
+        return _folder(path, open_file)
+    return open_file(path, "")
+
+
+def _recognised(path: Path, shape: Shape) -> str:
+    if shape == "empty":
+        raise ImportFault(f"{path}: is empty, so its format cannot be told")
+    values = sample_of(path, shape)
+    for name, importer in FORMATS.items():
+        if importer.claims(values):
+            return name
+    found = f"its first record is {type(values[0]).__name__}" if values else "it holds no JSON"
+    raise ImportFault(
+        f"{path}: its format is not recognised ({found}); tried {', '.join(FORMATS)}; "
+        f"mend: --format with one of these, if it is"
+    )
+
+
+def _choices() -> str:
+    return ", ".join(FORMATS)
+
+
+def _items(file: Path, shape: Shape, importer: Importer, making: Making) -> Iterator[Item]:
+    for item in importer.read(records_of(file, shape), making):
+        yield from making.take_notes()
+        yield item
+    making.close()
+    yield from making.take_notes()
+
+
+def _folder(folder: Path, open_file: _Opening) -> Iterator[Item]:
+    files = sorted(
+        file
+        for file in folder.rglob("*")
+        if file.is_file() and not any(p.startswith(".") for p in file.relative_to(folder).parts)
+    )
+    if not files:
+        yield Note(f"{folder}: holds no files; nothing to import")
+    for file in files:
+        where = file.relative_to(folder).as_posix()
+        try:
+            for item in open_file(file, where):
+                yield _placed(item, where)
+        except ImportFault as fault:
+            yield Broken(where, str(fault).removeprefix(f"{file}: "))
+
+
+def _placed(item: Item, where: str) -> Item:
+    """The item with the name of its file before its place."""
+    if isinstance(item, Imported):
+        return Imported(item.event, f"{where}, {item.where}")
+    if isinstance(item, Broken):
+        return Broken(f"{where}, {item.where}", item.problem)
+    return item if item.text.startswith(where) else Note(f"{where}: {item.text}")

@@ -1,0 +1,64 @@
+"""What an importer is and what it hands out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from memstream.schemas.events import Event
+
+if TYPE_CHECKING:
+    from memstream.streams.importers.event_making import Making
+
+
+class Imported(msgspec.Struct, frozen=True):
+    """One raw event, and the place in the file that it was read from."""
+
+    event: Event
+    where: str
+
+
+class Broken(msgspec.Struct, frozen=True):
+    """One piece that could not be read; the rest of the file goes on."""
+
+    where: str
+    problem: str
+
+
+class Note(msgspec.Struct, frozen=True):
+    """An assumption or an omission that the user should know of; each is told once per file."""
+
+    text: str
+
+
+Item = Imported | Broken | Note
+
+
+class Record(msgspec.Struct, frozen=True):
+    """One JSON value of a file: a line, an element of the outermost list, or the whole."""
+
+    where: str
+    value: Any
+
+
+Records = Iterator[Record | Broken]
+
+
+class Importer(msgspec.Struct, frozen=True):
+    """One format.
+
+    ``claims`` says from the first records of a file whether it is in this format; it must not
+    raise, whatever it is shown. ``read`` turns the records of one file into items, in file order,
+    holding no more of the file than one record and the ids it has given; a record it cannot read
+    becomes a ``Broken`` and never an exception.
+    """
+
+    name: str
+    claims: Callable[[list[Any]], bool]
+    read: Callable[[Records, Making], Iterator[Item]]
+
+
+class Unreadable(ValueError):
+    """Raised inside an importer for one piece; becomes a ``Broken``. The message is its problem."""

@@ -1,0 +1,585 @@
+"""What every search index must do. A backend runs this suite by subclassing it.
+
+A subclass supplies ``open_index``, and ``program`` where its index outlives a killed process; the
+class attribute ``embedder`` says with which vectors it is run.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tempfile
+import threading
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from memstream.processors.lexemes import lexemes
+from memstream.projections.embedders import Embedder, HashEmbedder
+from memstream.projections.projection import Generation, Step
+from memstream.projections.queries import (
+    Channel,
+    IndexClosed,
+    IndexQuery,
+    SearchIndex,
+    admits,
+)
+from memstream.schemas.errors import InvalidScope, UnsupportedFilter, WrongGeneration
+from memstream.schemas.events import Event, MemoryChanged, Source
+from memstream.schemas.instants import to_micros
+from memstream.schemas.memories import Memory, Tally, digest
+
+DAY = timedelta(days=1)
+START = datetime(2024, 3, 1, 12, tzinfo=UTC)
+NOW = START + 1_000 * DAY
+OTHER_WORDS = "lighthouse marmalade trombone glacier walnut saddle orchid compass velvet harbour"
+
+
+def memory(name: str, text: str, **changes: Any) -> Memory:
+    """A memory as the pipeline would make it. Ids are padded, so they sort as they are numbered."""
+    made: dict[str, Any] = {
+        "id": name,
+        "version": 1,
+        "scope": "acme/user:ada",
+        "kind": "fact",
+        "status": "active",
+        "value": text,
+        "text": text,
+        "observed_at": START,
+        "valid_from": START,
+        "created_at": START,
+        "trust": 3,
+        "source_kind": "user_said",
+        "content_key": text,
+        "supports": (f"event of {name}",),
+    }
+    return Memory(**(made | changes))
+
+
+def step(seq: int, *memories: Memory) -> Step:
+    """One step that made these memory versions."""
+    scope = memories[0].scope if memories else "acme/user:ada"
+    derived = tuple(
+        Event(
+            id=f"{each.id}.{each.version}",
+            type="memory.asserted",
+            subject=each.scope,
+            time=each.observed_at,
+            source=Source("user_said", 3),
+            data=MemoryChanged(memory=each),
+        )
+        for each in memories
+    )
+    return Step(
+        seq=seq,
+        partition=0,
+        offset=seq - 1,
+        scope=scope,
+        event_id=f"e{seq}",
+        event=None,
+        derived=derived,
+    )
+
+
+def steps(*memories: Memory, first: int = 1) -> list[Step]:
+    """A step for every memory version, numbered from ``first``."""
+    return [step(first + at, each) for at, each in enumerate(memories)]
+
+
+def memories(run: Iterable[Step]) -> list[Memory]:
+    """Every memory version the steps make, in order."""
+    made = [event.data for each in run for event in each.derived]
+    return [data.memory for data in made if isinstance(data, MemoryChanged)]
+
+
+def tally(*memories: Memory) -> Tally:
+    """What a store of these versions has to count."""
+    return Tally(len(memories), sum(digest(each) for each in memories))
+
+
+def bytes_hold(directory: Path, words: str) -> bool:
+    """Whether any file below the directory holds the words."""
+    return any(
+        words.encode() in each.read_bytes() for each in directory.rglob("*") if each.is_file()
+    )
+
+
+def history() -> list[Step]:
+    """Steps that make versions of a few memories, several at a time and none now and then."""
+    words = OTHER_WORDS.split()
+    versions: dict[str, int] = {}
+    run: list[Step] = []
+    for seq in range(1, 121):
+        made: list[Memory] = []
+        for part in range(seq % 4):
+            name = f"m{seq % 6}.{part}"
+            versions[name] = versions.get(name, 0) + 1
+            text = f"{words[seq % 10]} chest {part} {seq}"
+            at = START + seq * DAY / 4
+            made.append(memory(name, text, version=versions[name], created_at=at))
+        run.append(step(seq, *made))
+    return run
+
+
+def child_process(source: str) -> subprocess.Popen[str]:
+    """A Python process running the source, with this folder and the library to import from."""
+    return subprocess.Popen(
+        [sys.executable, "-c", source],
+        env=os.environ | {"PYTHONPATH": os.pathsep.join([str(Path(__file__).parent), *sys.path])},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+class IndexConformance(ABC):
+    """Obligations of ``SearchIndex``, one test each."""
+
+    embedder: Embedder = HashEmbedder(32)
+
+    @abstractmethod
+    def open_index(self, path: Path, embedder: Embedder, generation: Generation) -> SearchIndex:
+        """Opens the index at ``path``, made there if absent."""
+
+    @abstractmethod
+    def program(self, path: Path) -> str:
+        """Python source that opens the same index as ``index`` in another process."""
+
+    @property
+    def generation(self) -> Generation:
+        return Generation("pipeline-1", self.embedder.identity, "schema-1")
+
+    @property
+    def channels(self) -> tuple[Channel, ...]:
+        return ("bm25", "dense") if self.embedder.dimension else ("bm25",)
+
+    def reopened(self, path: Path) -> SearchIndex:
+        return self.open_index(path, self.embedder, self.generation)
+
+    @pytest.fixture
+    def path(self, tmp_path: Path) -> Path:
+        return tmp_path / "index"
+
+    @pytest.fixture
+    def index(self, path: Path) -> Iterator[SearchIndex]:
+        opened = self.reopened(path)
+        yield opened
+        opened.close()
+
+    def query(self, text: str, **changes: Any) -> IndexQuery:
+        made: dict[str, Any] = {
+            "tenant": "acme",
+            "scopes": ("acme/user:ada",),
+            "valid_at": None,
+            "known_at": to_micros(NOW),
+            "lexemes": lexemes(text),
+            "vector": self.embedder.query(text).tolist() if self.embedder.dimension else None,
+            "channels": self.channels,
+        }
+        return IndexQuery(**(made | changes))
+
+    def found(self, index: SearchIndex, text: str, **changes: Any) -> set[tuple[str, int]]:
+        """(id, version) of every hit of any channel."""
+        answer = index.search(self.query(text, **changes))
+        assert set(answer) == set(self.channels)
+        return {(hit.memory.id, hit.memory.version) for hits in answer.values() for hit in hits}
+
+    def test_a_new_index_is_empty(self, index: SearchIndex) -> None:
+        assert index.position() == 0
+        assert index.tally() == Tally(0, 0)
+        assert self.found(index, "anything") == set()
+
+    def test_hits_are_the_memories_best_first(self, index: SearchIndex) -> None:
+        boat = memory("m1", "Her boat is moored in Split.", entities=("Split",), context="sailing")
+        stove = memory("m2", "The stove in the kitchen is broken.")
+        index.apply(steps(boat, stove))
+        for hits in index.search(self.query("where is the boat moored?")).values():
+            assert hits[0].memory == boat
+            assert [hit.rank for hit in hits] == list(range(1, len(hits) + 1))
+            assert [hit.score for hit in hits] == sorted((hit.score for hit in hits), reverse=True)
+        bm25 = index.search(self.query("sailing"))["bm25"]
+        assert [hit.memory.id for hit in bm25] == ["m1"]
+
+    @pytest.mark.parametrize(
+        ("statement", "question"),
+        [
+            ("她在苏州学习古琴。", "古琴"),
+            ("他对猕猴桃过敏。", "什么水果过敏？"),
+            ("她的狗叫麻薯。", "狗叫什么名字"),
+            ("大阪でラーメンを食べた。", "ラーメン"),
+            ("우리는 제주도에서 살았다.", "제주도"),
+        ],
+    )
+    def test_text_without_spaces_is_found(
+        self, index: SearchIndex, statement: str, question: str
+    ) -> None:
+        index.apply(steps(memory("m1", statement), memory("m2", "他每天骑马。")))
+        assert [hit.memory.id for hit in index.search(self.query(question))["bm25"]] == ["m1"]
+
+    def test_a_question_without_lexemes_has_no_lexical_hits(self, index: SearchIndex) -> None:
+        index.apply(steps(memory("m1", "of the"), memory("m2", "A trombone.")))
+        assert index.search(self.query("the of"))["bm25"] == []
+        assert index.tally().count == 2
+
+    def test_what_was_believed_then_is_found_as_of_then(self, index: SearchIndex) -> None:
+        first = memory("m1", "Her harbour is Split.")
+        second = memory("m1", "Her harbour is Zadar.", version=2, created_at=START + 5 * DAY)
+        third = memory("m1", "Her harbour is Pula.", version=3, created_at=START + 9 * DAY)
+        index.apply(steps(first))
+        index.apply(steps(second, third, first=2))
+
+        def known(at: datetime) -> set[tuple[str, int]]:
+            return self.found(index, "harbour", known_at=to_micros(at))
+
+        tick = timedelta(microseconds=1)
+        assert known(START - tick) == set()
+        assert known(START) == known(second.created_at - tick) == {("m1", 1)}
+        assert known(second.created_at) == known(third.created_at - tick) == {("m1", 2)}
+        assert known(third.created_at) == known(NOW) == {("m1", 3)}
+        hit = index.search(self.query("harbour", known_at=to_micros(START)))["bm25"][0]
+        assert hit.memory == msgspec.structs.replace(first, expired_at=second.created_at)
+
+    def test_what_was_true_then_is_found_as_of_then(self, index: SearchIndex) -> None:
+        old = memory("m1", "Her harbour was Split.", valid_to=START + 3 * DAY)
+        new = memory("m2", "Her harbour is Zadar.", valid_from=START + 3 * DAY)
+        index.apply(steps(old, new))
+
+        def valid(at: datetime) -> set[tuple[str, int]]:
+            return self.found(index, "harbour", valid_at=to_micros(at))
+
+        tick = timedelta(microseconds=1)
+        assert valid(START - tick) == set()
+        assert valid(START) == valid(new.valid_from - tick) == {("m1", 1)}
+        assert valid(new.valid_from) == valid(NOW) == {("m2", 1)}
+
+    def test_instants_far_away_are_told_apart(self, index: SearchIndex) -> None:
+        far = datetime(8123, 1, 2, 3, 4, 5, 678901, tzinfo=UTC)
+        index.apply(steps(memory("m1", "A velvet saddle.", valid_from=far)))
+        for ticks, expected in ((-1, set()), (0, {("m1", 1)}), (1, {("m1", 1)})):
+            at = to_micros(far) + ticks
+            assert self.found(index, "velvet", valid_at=at) == expected
+
+    # Every subclass inherits the test, which Hypothesis would take for a slip.
+    @settings(max_examples=15, suppress_health_check=[HealthCheck.differing_executors])
+    @given(data=st.data())
+    def test_hits_are_exactly_what_the_filters_admit(self, data: st.DataObject) -> None:
+        days = st.integers(0, 6).map(lambda day: START + day * DAY)
+        stored: list[Memory] = []
+        for number in range(data.draw(st.integers(1, 6), label="memories")):
+            created = data.draw(days)
+            for version in range(1, data.draw(st.integers(1, 3)) + 1):
+                start = data.draw(days)
+                stored.append(
+                    memory(
+                        f"m{number}",
+                        "a walnut compass",
+                        version=version,
+                        scope=data.draw(st.sampled_from(["acme/user:ada", "acme/agent:bo"])),
+                        kind=data.draw(st.sampled_from(["fact", "episode"])),
+                        status=data.draw(st.sampled_from(["active", "superseded"])),
+                        valid_from=start,
+                        valid_to=data.draw(st.none() | st.integers(1, 4).map(lambda n: n * DAY))
+                        and start + 2 * DAY,
+                        created_at=created,
+                    )
+                )
+                created += data.draw(st.integers(0, 2)) * DAY
+        with tempfile.TemporaryDirectory() as directory:
+            index = self.reopened(Path(directory))
+            cut = data.draw(st.integers(0, len(stored)))
+            index.apply(steps(*stored[:cut]))
+            index.apply(steps(*stored[cut:], first=cut + 1))
+            following = {(each.id, each.version - 1): each.created_at for each in stored}
+            closed = [
+                msgspec.structs.replace(each, expired_at=following.get((each.id, each.version)))
+                for each in stored
+            ]
+            for _ in range(6):
+                query = self.query(
+                    "walnut",
+                    scopes=data.draw(
+                        st.sampled_from([("acme/user:ada",), ("acme/user:ada", "acme/agent:bo")])
+                    ),
+                    kinds=data.draw(st.sampled_from([None, ("episode",)])),
+                    statuses=data.draw(st.sampled_from([("active",), ("active", "superseded")])),
+                    valid_at=data.draw(st.none() | days.map(to_micros)),
+                    known_at=to_micros(data.draw(days)),
+                )
+                expected = {(each.id, each.version) for each in closed if admits(query, each)}
+                for hits in index.search(query).values():
+                    assert {(hit.memory.id, hit.memory.version) for hit in hits} == expected
+            index.close()
+
+    def test_no_other_scope_or_tenant_is_ever_found(self, index: SearchIndex) -> None:
+        scopes = ("acme/user:ada", "acme/user:bo", "acme/agent:ada", "bmce/user:ada")
+        index.apply(
+            steps(*(memory(f"m{at}", "orchid", scope=each) for at, each in enumerate(scopes)))
+        )
+        for at, scope in enumerate(scopes):
+            tenant = scope.partition("/")[0]
+            assert self.found(index, "orchid", tenant=tenant, scopes=(scope,)) == {(f"m{at}", 1)}
+        assert self.found(index, "orchid", scopes=("acme/user:nobody",)) == set()
+
+    @pytest.mark.parametrize(
+        "changes",
+        [
+            {"scopes": ()},
+            {"scopes": ("bmce/user:ada",)},
+            {"scopes": ("acme/user:ada", "bmce/user:ada")},
+            {"statuses": ()},
+            {"kinds": ()},
+            {"limit": 0},
+            {"channels": ()},
+            {"channels": ("sparkle",)},
+            {"channels": ("dense",), "vector": None},
+        ],
+    )
+    def test_what_cannot_be_filtered_is_refused(self, changes: dict[str, Any]) -> None:
+        with pytest.raises(UnsupportedFilter):
+            self.query("orchid", **changes)
+
+    def test_a_scope_that_is_none_is_refused(self) -> None:
+        with pytest.raises(InvalidScope):
+            self.query("orchid", scopes=("acme",))
+
+    def test_a_channel_the_index_does_not_have_is_refused(self, index: SearchIndex) -> None:
+        if self.embedder.dimension:
+            with pytest.raises(UnsupportedFilter):
+                index.search(self.query("orchid", vector=None))
+        else:
+            with pytest.raises(UnsupportedFilter, match="no dense vectors"):
+                index.search(self.query("orchid", channels=("dense",), vector=[1.0]))
+
+    def test_another_tenants_words_do_not_change_a_score(self, index: SearchIndex) -> None:
+        index.apply(steps(memory("m1", "a walnut saddle"), memory("m2", "a velvet saddle")))
+        before = index.search(self.query("walnut saddle"))
+        crowd = [memory(f"n{at}", f"walnut {at}", scope="bmce/user:eve") for at in range(50)]
+        index.apply(steps(*crowd, first=3))
+        assert index.search(self.query("walnut saddle")) == before
+
+    def test_rare_words_count_more_than_common_ones(self, index: SearchIndex) -> None:
+        common = [memory(f"m{at}", f"glacier number {at}") for at in range(20)]
+        index.apply(steps(*common, memory("rare", "trombone number")))
+        assert index.search(self.query("trombone glacier"))["bm25"][0].memory.id == "rare"
+
+    def test_equal_scores_come_in_the_order_of_ids(self, index: SearchIndex) -> None:
+        index.apply(steps(*(memory(f"m{at}", "a compass") for at in (3, 1, 4, 6, 5, 9, 8, 2, 7))))
+        for limit in (1, 3, 30):
+            for hits in index.search(self.query("compass", limit=limit)).values():
+                expected = [f"m{at}" for at in range(1, 10)]
+                assert [hit.memory.id for hit in hits] == expected[:limit]
+
+    def test_the_limit_holds_for_every_channel(self, index: SearchIndex) -> None:
+        index.apply(steps(*(memory(f"m{at}", "a compass") for at in range(9))))
+        answer = index.search(self.query("compass", limit=4))
+        assert {channel: len(hits) for channel, hits in answer.items()} == dict.fromkeys(
+            self.channels, 4
+        )
+
+    def test_applying_again_changes_nothing(self, index: SearchIndex) -> None:
+        first = memory("m1", "a compass")
+        second = memory("m1", "a brass compass", version=2, created_at=START + DAY)
+        third = memory("m2", "a sextant")
+        run = steps(first, second, third)
+        index.apply(run)
+        once = index.tally(), index.position(), index.search(self.query("compass sextant"))
+        assert once[:2] == (tally(first, second, third), 3)
+        for again in (run, run[:1], run[1:], run[1:2], []):
+            index.apply(again)
+            assert once == (
+                index.tally(),
+                index.position(),
+                index.search(self.query("compass sextant")),
+            )
+
+    def test_a_version_made_again_by_a_later_step_is_counted_once(self, index: SearchIndex) -> None:
+        made = memory("m1", "a compass")
+        index.apply(steps(made))
+        index.apply(steps(made, first=2))
+        assert index.tally() == tally(made)
+        assert index.position() == 2
+
+    @pytest.mark.parametrize("size", [1, 2, 7])
+    def test_batches_of_any_size_give_the_same_index(self, path: Path, size: int) -> None:
+        run = [
+            memory(f"m{at % 5}", f"{word} chest", version=at // 5 + 1, created_at=START + at * DAY)
+            for at, word in enumerate(OTHER_WORDS.split())
+        ]
+        whole = self.reopened(path / "whole")
+        whole.apply(steps(*run))
+        cut = self.reopened(path / "cut")
+        for at in range(0, len(run), size):
+            cut.apply(steps(*run[at : at + size], first=at + 1))
+        for known in (START + 3 * DAY, NOW):
+            query = self.query("chest", known_at=to_micros(known))
+            assert cut.search(query) == whole.search(query)
+        assert cut.tally() == whole.tally() == tally(*run)
+        cut.close()
+        whole.close()
+
+    def test_steps_without_memories_move_the_position(self, index: SearchIndex) -> None:
+        index.apply([step(1), step(2)])
+        assert index.position() == 2
+        assert index.tally() == Tally(0, 0)
+
+    def test_everything_is_there_after_opening_again(self, path: Path) -> None:
+        first = memory("m1", "a compass")
+        second = memory("m1", "a brass compass", version=2, created_at=START + DAY)
+        index = self.reopened(path)
+        index.apply(steps(first, second))
+        answer = index.search(self.query("compass"))
+        index.close()
+        again = self.reopened(path)
+        assert again.position() == 2
+        assert again.tally() == tally(first, second)
+        assert again.search(self.query("compass")) == answer
+        again.close()
+
+    def test_a_closed_index_says_so(self, path: Path) -> None:
+        index = self.reopened(path)
+        index.close()
+        index.close()
+        for use in (
+            index.tally,
+            lambda: index.search(self.query("compass")),
+            lambda: index.apply(steps(memory("m1", "a compass"))),
+        ):
+            with pytest.raises(IndexClosed, match="open it again"):
+                use()
+
+    @pytest.mark.parametrize("changed", ["pipeline", "embedder", "schema"])
+    def test_another_generation_is_refused_and_both_are_named(
+        self, path: Path, changed: str
+    ) -> None:
+        self.reopened(path).close()
+        other = msgspec.structs.replace(self.generation, **{changed: "something else"})
+        embedder = self.embedder
+        if changed == "embedder":
+            # As many dimensions, another model.
+            embedder = HashEmbedder(self.embedder.dimension or 8)
+            embedder.identity = other.embedder
+        with pytest.raises(WrongGeneration) as raised:
+            self.open_index(path, embedder, other)
+        assert "something else" in str(raised.value)
+        assert getattr(self.generation, changed) in str(raised.value)
+        self.reopened(path).close()
+
+    def test_an_embedder_that_is_not_the_generations_is_refused(self, path: Path) -> None:
+        with pytest.raises(WrongGeneration):
+            self.open_index(path, HashEmbedder(7), self.generation)
+
+    def test_erasing_a_scope_leaves_no_byte_of_it(self, path: Path, index: SearchIndex) -> None:
+        secret = "quokkavault"
+        kept = [memory(f"m{at}", f"a compass {at}") for at in range(40)]
+        gone = [
+            memory(
+                f"s{at}",
+                f"the {secret} is {at}",
+                scope="acme/user:bo",
+                context=secret,
+                entities=(secret,),
+            )
+            for at in range(12)
+        ]
+        index.apply(steps(*kept, *gone))
+        before = index.search(self.query("compass"))
+        assert bytes_hold(path, secret)
+        assert index.erase("acme/user:bo", events=[], memories=[]) == 12
+        assert not bytes_hold(path, secret)
+        assert self.found(index, secret, scopes=("acme/user:bo",)) == set()
+        after = index.search(self.query("compass"))
+        assert [hit.memory for hit in after["bm25"]] == [hit.memory for hit in before["bm25"]]
+        assert index.tally() == tally(*kept)
+        assert index.position() == 52
+        index.close()
+        again = self.reopened(path)
+        assert (again.tally(), again.position()) == (tally(*kept), 52)
+        assert again.erase("acme/user:bo", events=[], memories=[]) == 0
+        again.close()
+
+    def test_erasing_memories_takes_every_version_and_they_may_come_again(
+        self, path: Path, index: SearchIndex
+    ) -> None:
+        secret = "numbatledger"
+        first = memory("m1", f"a {secret}")
+        second = memory("m1", f"a {secret} and a compass", version=2, created_at=START + DAY)
+        other = memory("m2", "a compass")
+        index.apply(steps(first, second, other))
+        assert index.erase("acme/user:bo", events=[], memories=["m1"]) == 0
+        assert index.erase("acme/user:ada", events=["e1"], memories=[]) == 0
+        assert index.tally() == tally(first, second, other)
+        assert index.erase("acme/user:ada", events=["e1"], memories=["m1"]) == 2
+        assert not bytes_hold(path, secret)
+        assert index.tally() == tally(other)
+        lives_on = memory("m1", "a compass", version=2, created_at=START + 2 * DAY)
+        index.apply(steps(lives_on, first=4))
+        assert index.tally() == tally(other, lives_on)
+        assert self.found(index, "compass") == {("m1", 2), ("m2", 1)}
+
+    def test_readers_see_an_apply_whole_or_not_at_all(self, index: SearchIndex) -> None:
+        names = [f"m{at}" for at in range(12)]
+        faults: list[object] = []
+        done = threading.Event()
+        index.apply([step(1, *(memory(name, "a compass") for name in names))])
+
+        def read() -> None:
+            while not done.is_set():
+                for hits in index.search(self.query("compass")).values():
+                    versions = {hit.memory.version for hit in hits}
+                    if len(versions) != 1 or len(hits) != len(names):
+                        faults.append((versions, len(hits)))
+                index.tally()
+
+        readers = [threading.Thread(target=read) for _ in range(3)]
+        for reader in readers:
+            reader.start()
+        for version in range(2, 30):
+            at = START + version * DAY
+            made = [memory(name, "a compass", version=version, created_at=at) for name in names]
+            index.apply([step(version, *made)])
+        index.erase("acme/user:nobody", events=[], memories=[])
+        done.set()
+        for reader in readers:
+            reader.join()
+        assert faults == []
+
+    @pytest.mark.parametrize("after", [1, 23])
+    def test_a_killed_writer_is_healed_by_applying_again(self, path: Path, after: int) -> None:
+        source = self.program(path) + (
+            "from index_conformance import history\n"
+            "for each in history():\n"
+            "    index.apply([each])\n"
+            "    print(each.seq, flush=True)\n"
+        )
+        child = child_process(source)
+        assert child.stdout is not None
+        while int(child.stdout.readline()) < after:
+            pass
+        child.kill()
+        child.communicate()
+        index = self.reopened(path)
+        assert index.position() >= after
+        self.heal_and_compare(index, path)
+
+    def heal_and_compare(self, index: SearchIndex, path: Path) -> None:
+        """Applies what is left of ``history`` and closes; the index must equal an unbroken one."""
+        run = history()
+        index.apply(run[index.position() :])
+        whole = self.reopened(path.with_name("whole"))
+        whole.apply(run)
+        assert index.tally() == whole.tally()
+        assert index.position() == whole.position() == len(run)
+        for known in (START + 10 * DAY, NOW):
+            query = self.query("chest", known_at=to_micros(known), limit=100)
+            assert index.search(query) == whole.search(query)
+        index.close()
+        whole.close()
+        self.reopened(path).close()

@@ -1,0 +1,330 @@
+"""The interval algebra and its processor: what competes, what coexists, what is believed when."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import UTC, datetime, timedelta
+from itertools import permutations, pairwise
+
+import msgspec
+from hypothesis import given
+from hypothesis import strategies as st
+
+from memstream.processors.pipeline import State
+from memstream.processors.resolve import Resolve
+from memstream.processors.timeline import Review, Span, timeline
+from memstream.schemas.events import (
+    CandidateExtracted,
+    Event,
+    MemoryChanged,
+    MemoryCorrected,
+    ReviewDecided,
+    Source,
+)
+from memstream.schemas.memories import Assertion, Memory
+
+START = datetime(2020, 1, 1, tzinfo=UTC)
+SCOPE = "acme/user:u1"
+
+
+def day(number: int) -> datetime:
+    return START + timedelta(days=number)
+
+
+def claim(event: str, value: str, start: int, end: int | None = None, **more: object) -> Assertion:
+    given_fields: dict[str, object] = {
+        "event": event,
+        "ordinal": 0,
+        "scope": SCOPE,
+        "kind": "profile",
+        "attribute": "residence",
+        "value": value,
+        "valid_from": day(start),
+        "valid_to": None if end is None else day(end),
+        "observed_at": day(more.pop("observed", start)),  # type: ignore[arg-type]
+        "trust": 3,
+        "source_kind": "user_said",
+        "text": value,
+    }
+    return Assertion(**(given_fields | more))  # type: ignore[arg-type]
+
+
+@st.composite
+def claims(draw: st.DrawFn) -> list[Assertion]:
+    """A lane's worth of assertions of every kind."""
+    made: list[Assertion] = []
+    for number in range(draw(st.integers(1, 7))):
+        start = draw(st.integers(0, 30))
+        kind = draw(st.sampled_from(["positive"] * 4 + ["negative", "withdraws", "restores"]))
+        made.append(
+            claim(
+                f"e{number}",
+                draw(st.sampled_from(["Oslo", "oslo", "Rome", "Bonn"])),
+                start,
+                draw(st.none() | st.integers(start + 1, 40)),
+                observed=draw(st.integers(0, 40)),
+                trust=draw(st.integers(0, 4)),
+                polarity="positive" if kind == "positive" else "negative",
+                withdraws=kind == "withdraws",
+                restores=kind == "restores",
+                standing=draw(st.sampled_from(["admitted"] * 4 + ["held", "quarantined"])),
+            )
+        )
+    return made
+
+
+def reviews_for(assertions: Iterable[Assertion]) -> st.SearchStrategy[dict[str, Review]]:
+    verdict = st.builds(
+        Review,
+        approved=st.booleans(),
+        observed_at=st.just(day(50)),
+        event=st.just("r"),
+        reviewer=st.just("lead"),
+        trust=st.none() | st.integers(0, 4),
+    )
+    return st.dictionaries(st.sampled_from(sorted(each.event for each in assertions)), verdict)
+
+
+# Examples
+
+
+def test_a_later_value_closes_the_earlier_one_at_its_own_start() -> None:
+    first, second = timeline([claim("e2", "Rome", 10), claim("e1", "Oslo", 0)])
+    assert (first.opener.value, first.status, first.valid_to) == ("Oslo", "superseded", day(10))
+    assert (second.opener.value, second.status, second.valid_to) == ("Rome", "active", None)
+
+
+def test_disjoint_intervals_do_not_conflict() -> None:
+    spans = timeline([claim("e1", "Oslo", 0, 5), claim("e2", "Rome", 9)])
+    assert [span.status for span in spans] == ["active", "active"]
+    assert spans[0].valid_to == day(5)
+
+
+def test_an_equal_value_adds_support_however_it_is_spelled() -> None:
+    (span,) = timeline([claim("e1", "Oslo", 0), claim("e2", " OSLO. ", 9)])
+    assert [each.event for each in span.sources] == ["e1", "e2"]
+    assert span.opener.value == "Oslo"
+
+
+def test_a_less_trusted_source_is_contested_and_closes_nothing() -> None:
+    strong, weak = timeline([claim("e1", "Oslo", 0), claim("e2", "Rome", 5, trust=1)])
+    assert (strong.status, strong.valid_to) == ("active", None)
+    assert weak.status == "contested"
+    assert strong.against == (weak.opener,)
+    assert weak.against == (strong.opener,)
+
+
+def test_repeating_a_value_from_a_weak_source_does_not_make_it_weak() -> None:
+    spans = timeline(
+        [claim("e1", "Oslo", 0), claim("e2", "Oslo", 3, trust=1), claim("e3", "Rome", 5, trust=1)]
+    )
+    assert [(span.opener.value, span.status) for span in spans] == [
+        ("Oslo", "active"),
+        ("Rome", "contested"),
+    ]
+    assert spans[0].trust == 1
+
+
+def test_a_negation_ends_and_a_withdrawal_undoes() -> None:
+    ended = timeline([claim("e1", "Oslo", 0), claim("e2", "Oslo", 8, polarity="negative")])
+    assert [(span.status, span.valid_to) for span in ended] == [("superseded", day(8))]
+    undone = timeline(
+        [claim("e1", "Oslo", 0), claim("e2", "Oslo", 8, polarity="negative", withdraws=True)]
+    )
+    assert [span.status for span in undone] == ["retracted"]
+
+
+def test_a_withdrawal_reaches_only_what_was_said_before_it() -> None:
+    spans = timeline(
+        [
+            claim("e1", "Oslo", 0),
+            claim("e2", "Oslo", 8, polarity="negative", withdraws=True),
+            claim("e3", "Oslo", 9),
+        ]
+    )
+    assert [(span.status, span.opener.event) for span in spans] == [
+        ("retracted", "e1"),
+        ("active", "e3"),
+    ]
+
+
+def test_a_restoration_takes_the_withdrawal_back() -> None:
+    spans = timeline(
+        [
+            claim("e1", "Oslo", 0),
+            claim("e2", "Oslo", 8, polarity="negative", withdraws=True),
+            claim("e3", "Oslo", 9, polarity="negative", restores=True),
+        ]
+    )
+    assert [(span.status, span.opener.event) for span in spans] == [("active", "e1")]
+
+
+def test_a_less_trusted_withdrawal_is_contested() -> None:
+    spans = timeline(
+        [
+            claim("e1", "Oslo", 0),
+            claim("e2", "Oslo", 8, polarity="negative", withdraws=True, trust=1),
+        ]
+    )
+    assert [span.status for span in spans] == ["active", "contested"]
+
+
+def test_what_is_held_counts_only_once_a_review_approves_it() -> None:
+    held = [claim("e1", "Oslo", 0), claim("e2", "Rome", 5, standing="held")]
+    assert [span.status for span in timeline(held)] == ["active", "pending_review"]
+    approved = Review(True, day(9), "r1", "lead")
+    assert [span.status for span in timeline(held, {"e2": approved})] == ["superseded", "active"]
+    rejected = Review(False, day(9), "r1", "lead")
+    assert [span.status for span in timeline(held, {"e2": rejected})] == ["active", "retracted"]
+
+
+# Properties
+
+
+@given(claims().flatmap(lambda made: st.tuples(st.just(made), st.permutations(made))))
+def test_the_order_of_arrival_does_not_matter(
+    orders: tuple[list[Assertion], list[Assertion]],
+) -> None:
+    assert timeline(orders[0]) == timeline(orders[1])
+
+
+@given(
+    claims().flatmap(lambda made: st.tuples(st.just(made), reviews_for(made)))
+)
+def test_every_timeline_is_sound(drawn: tuple[list[Assertion], dict[str, Review]]) -> None:
+    made, reviews = drawn
+    spans = timeline(made, reviews)
+    sources = [(each.event, each.ordinal) for span in spans for each in span.sources]
+    assert len(sources) == len(set(sources)), "an assertion supports one span at most"
+    assert set(sources) <= {(each.event, each.ordinal) for each in made}
+    standing = [span for span in spans if span.status in ("active", "superseded")]
+    for earlier, later in pairwise(standing):
+        assert earlier.valid_to is not None
+        assert earlier.valid_to <= later.valid_from, "what stands never overlaps"
+    for span in spans:
+        assert span.valid_to is None or span.valid_from <= span.valid_to
+        assert span.trust <= min(_trust_of(each, reviews) for each in span.sources)
+
+
+def _trust_of(assertion: Assertion, reviews: dict[str, Review]) -> int:
+    review = reviews.get(assertion.event)
+    if assertion.standing == "admitted" or review is None or review.trust is None:
+        return assertion.trust
+    return review.trust if review.approved else assertion.trust
+
+
+@given(claims())
+def test_a_less_trusted_claim_changes_nothing_that_is_believed(made: list[Assertion]) -> None:
+    strong = [msgspec.structs.replace(each, trust=3, standing="admitted") for each in made]
+    weak = claim("zz", "Elsewhere", 35, trust=1)
+    before = [_shape(span) for span in timeline(strong)]
+    after = [_shape(span) for span in timeline([*strong, weak]) if span.opener.event != "zz"]
+    assert before == after
+
+
+def _shape(span: Span) -> tuple[object, ...]:
+    return (span.sources, span.status, span.valid_from, span.valid_to, span.trust)
+
+
+# The processor
+
+
+class DictState:
+    """A state in memory."""
+
+    def __init__(self) -> None:
+        self.values: dict[str, msgspec.Struct] = {}
+
+    def get(self, key: str, kind: type) -> object:  # type: ignore[type-arg]
+        return self.values.get(key)
+
+    def put(self, key: str, value: msgspec.Struct) -> None:
+        self.values[key] = value
+
+    def delete(self, key: str) -> None:
+        self.values.pop(key, None)
+
+
+def _event(name: str, data: object, recorded: int, observed: datetime) -> Event:
+    return Event(
+        id=name,
+        type="candidate.extracted",
+        subject=SCOPE,
+        time=observed,
+        source=Source("user_said", 3),
+        data=data,  # type: ignore[arg-type]
+        recordedtime=day(1000) + timedelta(seconds=recorded),
+    )
+
+
+def run(events: Iterable[tuple[str, object, datetime]]) -> dict[str, list[Memory]]:
+    """Every version of every memory that the events lead to, in order."""
+    state: State = DictState()  # type: ignore[assignment]
+    resolve = Resolve()
+    versions: dict[str, list[Memory]] = {}
+    for number, (name, data, observed) in enumerate(events):
+        for out in resolve(state, _event(name, data, number, observed)):
+            if isinstance(out.data, MemoryChanged):
+                memory = out.data.memory
+                versions.setdefault(memory.id, []).append(memory)
+    return versions
+
+
+def current(versions: dict[str, list[Memory]]) -> set[tuple[object, ...]]:
+    return {
+        (m.id, m.value, m.status, m.valid_from, m.valid_to, m.supports, m.trust, m.conflicts)
+        for m in (history[-1] for history in versions.values())
+        if m.status != "merged"
+    }
+
+
+def _as_events(made: list[Assertion]) -> list[tuple[str, object, datetime]]:
+    return [(each.event, CandidateExtracted(assertion=each), each.observed_at) for each in made]
+
+
+@given(claims().flatmap(lambda made: st.tuples(st.just(made), st.permutations(made))))
+def test_the_current_view_is_the_same_in_any_order(
+    orders: tuple[list[Assertion], list[Assertion]],
+) -> None:
+    assert current(run(_as_events(orders[0]))) == current(run(_as_events(orders[1])))
+
+
+@given(claims())
+def test_versions_count_up_and_follow_each_other_in_transaction_time(
+    made: list[Assertion],
+) -> None:
+    for history in run(_as_events(made)).values():
+        assert [memory.version for memory in history] == list(range(1, len(history) + 1))
+        assert all(a.created_at <= b.created_at for a, b in pairwise(history))
+
+
+@given(claims())
+def test_the_same_event_again_changes_nothing(made: list[Assertion]) -> None:
+    events = _as_events(made)
+    assert run(events) == run([*events, *events])
+
+
+def test_a_review_waits_for_its_event() -> None:
+    held = claim("e1", "Oslo", 0, standing="held")
+    events = [
+        ("e1", CandidateExtracted(assertion=held), day(0)),
+        ("r1", ReviewDecided(event="e1", decision="approve", reviewer="lead"), day(3)),
+        ("r2", ReviewDecided(event="e1", decision="reject", reviewer="lead"), day(2)),
+    ]
+    views = [current(run(order)) for order in permutations(events)]
+    assert all(view == views[0] for view in views)
+    ((_, value, status, *_),) = views[0]
+    assert (value, status) == ("Oslo", "active")
+
+
+def test_a_correction_withdraws_and_replaces_in_any_order() -> None:
+    correction = MemoryCorrected(
+        action="replace", attribute="residence", value="Oslo", replacement="Bergen"
+    )
+    events = [
+        ("e1", CandidateExtracted(assertion=claim("e1", "Oslo", 0)), day(0)),
+        ("e2", correction, day(4)),
+    ]
+    for order in permutations(events):
+        shown = {(value, status) for _, value, status, *_ in current(run(order))}
+        assert shown == {("Oslo", "retracted"), ("Bergen", "active")}
