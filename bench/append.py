@@ -14,7 +14,7 @@ import sqlite3
 import statistics
 import tempfile
 import time
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
 
 from memstream.schemas.codec import Codec, SealedRow
@@ -25,6 +25,7 @@ from memstream.streams.keyring_in_sqlite import SqliteKeyRing
 from memstream.streams.log_in_sqlite import SqliteLog
 
 COLUMNS = 14
+CHINA = timezone(timedelta(hours=8))
 INSERT = f"INSERT INTO plain VALUES ({','.join('?' * COLUMNS)})"
 
 
@@ -101,7 +102,7 @@ def turns(clock: SystemClock, count: int) -> list[Event]:
             id=new_id(clock),
             type="turn.recorded",
             subject=f"acme/user:u{at % 20}",
-            time=start + timedelta(seconds=at),
+            time=(start + timedelta(seconds=at)).astimezone(UTC if at % 4 else CHINA),
             source=source,
             data=TurnRecorded(
                 actor="user",

@@ -55,7 +55,8 @@ def main() -> None:
         store = StateStore.open(path, Generation("bench", "none", "1"))
         per_event: list[float] = []
         for first in range(0, given.events, BATCH):
-            batch = [made(number, given.scopes, given.run) for number in range(first, first + BATCH)]
+            numbers = range(first, first + BATCH)
+            batch = [made(number, given.scopes, given.run) for number in numbers]
             started = time.perf_counter()
             write(store, batch)
             per_event.append((time.perf_counter() - started) / BATCH * 1e6)
@@ -110,7 +111,8 @@ def made(number: int, scopes: int, run: int) -> tuple[Event, tuple[Event, ...], 
     )  # fmt: skip
     assertion = Assertion(
         event=event_id, ordinal=0, scope=scope, kind="fact", attribute=slot, value=str(number),
-        valid_from=time_, observed_at=time_, trust=3, source_kind="user_said", text=text, quote=text,
+        valid_from=time_, observed_at=time_, trust=3, source_kind="user_said", text=text,
+        quote=text,
     )  # fmt: skip
     memory = Memory(
         id=derived_id(event_id, "m"), version=1, scope=scope, kind="fact", status="active",

@@ -43,6 +43,7 @@ from memstream.processors.dates_en_absolute import (
     year_of_era,
     year_word,
 )
+from memstream.processors.dates_en_holidays import HOLIDAY_STARTS
 from memstream.processors.dates_en_reader import Points, Rule, vague
 from memstream.processors.dates_en_relative import (
     counted,
@@ -67,7 +68,6 @@ from memstream.processors.dates_en_words import (
     DAYS_NAMED,
     DECADES,
     FULL_STOPS,
-    HOLIDAY_STARTS,
     INITIALISMS,
     LAST_WORDS,
     MODIFIERS,
@@ -161,7 +161,7 @@ def find(text: str) -> list[Expression]:
             i += 1
             continue
         found.append(_located(tokens, i, at, found[-1].end if found else 0))
-        i = max(at.end, i + 1)
+        i = tokens.index_after(max(at.end, i + 1), found[-1].end)
     return found
 
 

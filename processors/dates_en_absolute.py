@@ -21,6 +21,7 @@ from memstream.processors.dates_calendar import (
     year_number,
     years,
 )
+from memstream.processors.dates_en_holidays import HOLIDAY_NAMES, HOLIDAYS
 from memstream.processors.dates_en_reader import (
     Match,
     Points,
@@ -31,8 +32,6 @@ from memstream.processors.dates_en_words import (
     BEFORE_YEAR,
     DECADES,
     FULL_STOPS,
-    HOLIDAY_NAMES,
-    HOLIDAYS,
     MODIFIERS,
     MONTHS,
     NOT_AFTER_YEAR,

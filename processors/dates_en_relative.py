@@ -39,6 +39,7 @@ from memstream.processors.dates_en_absolute import (
     numeric_at,
     quarter_or_half,
 )
+from memstream.processors.dates_en_holidays import HOLIDAY_STARTS
 from memstream.processors.dates_en_reader import (
     PERIODS,
     Match,
@@ -51,7 +52,6 @@ from memstream.processors.dates_en_words import (
     AFTER_DAY,
     DAYS_NAMED,
     FULL_STOPS,
-    HOLIDAY_STARTS,
     MODIFIERS,
     MONTHS,
     NEAREST,

@@ -95,8 +95,10 @@ def find(text: str) -> list[Expression]:
         if expression is None:
             at += 1
             continue
-        found.append(_located(fold, at, expression))
-        at = max(expression.end, at + 1)
+        expression = _timed(fold.text, at, expression)
+        places = fold.place(at), fold.place(expression.end - 1) + 1
+        found.append(Expression(*places, expression.meaning, expression.bound, tense))
+        at = expression.end
     return found
 
 
@@ -228,19 +230,15 @@ def _alike(first: Meaning, last: Meaning) -> bool:
     return not (first.unit in ("hour", "minute", "second") and last.unit == "year")
 
 
-def _located(fold: Folded, at: int, found: _Found) -> Expression:
-    meaning, end = found.meaning, found.end
-    if meaning.unit == "day" and found.bound is None:
-        moment = _CLOCK.match(fold.text, end)
-        if moment and moment.end() > end:
-            time = _moment(moment, _part_within(fold.text[at:end]))
-            if time is not None:
-                meaning, end = clock_time(meaning, *time), moment.end()
-            elif moment["part"]:
-                end = moment.end("part")
-    start_char = fold.place(at)
-    end_char = fold.place(end - 1) + 1
-    return Expression(start_char, end_char, meaning, found.bound, tense)
+def _timed(text: str, at: int, found: _Found) -> _Found:
+    """The day found, narrowed by the time of day that stands behind it."""
+    moment = _CLOCK.match(text, found.end)
+    if found.meaning.unit != "day" or found.bound or moment is None or moment.end() == found.end:
+        return found
+    time = _moment(moment, _part_within(text[at : found.end]))
+    if time is not None:
+        return _Found(clock_time(found.meaning, *time), moment.end())
+    return _Found(found.meaning, moment.end("part")) if moment["part"] else found
 
 
 def _part_within(day: str) -> str | None:

@@ -234,7 +234,7 @@ TRIGGER = re.compile(
 
 APPROXIMATE = frozenset("一二 一两 两三 二三 三四 三五 四五 五六 六七 七八 八九".split())
 _UNIT_PATTERN = (
-    r"(?:(?P<months>个(?P<half>半)?月|月(?=[前后内来之以]))|个?(?P<half2>半)?"
+    r"(?:(?P<months>个(?P<half>半)?月)|个?(?P<half2>半)?"
     r"(?P<unit>季度|星期|礼拜|工作日|交易日|周末|小时|钟头|分钟|秒钟|世纪|年|周|天|日|秒)(?P<half3>半)?)"
 )
 DURATION_PART = re.compile(

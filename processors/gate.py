@@ -44,13 +44,14 @@ from memstream.schemas.events import (
     ContextServed,
     Event,
     MemoryStated,
+    ReviewDecided,
     Text,
     ToolReturned,
     Trust,
     TurnRecorded,
     WriteDecided,
 )
-from memstream.schemas.ids import content_key, derived_id
+from memstream.schemas.ids import content_key, derived_id, served_key
 from memstream.schemas.memories import Outcome
 
 __all__ = ["Gate", "GateMark", "GatePolicy", "ServedMark"]
@@ -109,6 +110,22 @@ class _Decision(msgspec.Struct, frozen=True):
 
 
 _RECORDED = _Decision("stored", "recorded", 1.0)
+_REVIEWABLE = ("held", "quarantined")
+
+
+class Verdict(msgspec.Struct, frozen=True):
+    """State: the review that counts for one event."""
+
+    approved: bool
+    reviewer: str
+    at: datetime
+    event: str
+
+
+def _after(verdict: Verdict) -> _Decision:
+    if verdict.approved:
+        return _Decision("stored", f"approved in review by {verdict.reviewer}", 1.0)
+    return _Decision("rejected", f"rejected in review by {verdict.reviewer}", 0.0)
 
 
 class Gate:
@@ -129,15 +146,39 @@ class Gate:
             return []
         decision = self._decide(state, event)
         state.put(mark, GateMark(decision.outcome))
-        decided = Event(
-            id=derived_id(event.subject, event.id, "gate", "0"),
+        decisions = [self._decided(event, 0, event.id, decision)]
+        if isinstance(event.data, ReviewDecided):
+            decisions += self._reviewed(state, event, event.data)
+        elif decision.outcome in _REVIEWABLE:
+            # The review may have come first: it waited for this.
+            verdict = state.get(key(event.subject, "verdict", event.id), Verdict)
+            if verdict is not None:
+                decisions.append(self._decided(event, 1, event.id, _after(verdict)))
+        return decisions if decision.outcome == "rejected" else [*decisions, event]
+
+    def _reviewed(self, state: State, event: Event, review: ReviewDecided) -> list[Event]:
+        """Keeps the review that counts, the latest by (observed_at, id), and what it decides."""
+        place = key(event.subject, "verdict", review.event)
+        verdict = Verdict(review.decision == "approve", review.reviewer, event.time, event.id)
+        before = state.get(place, Verdict)
+        if before is not None and (before.at, before.event) >= (verdict.at, verdict.event):
+            return []
+        state.put(place, verdict)
+        mark = state.get(key(event.subject, "event", review.event), GateMark)
+        if mark is None or mark.outcome not in _REVIEWABLE:
+            return []
+        return [self._decided(event, 1, review.event, _after(verdict))]
+
+    def _decided(self, cause: Event, ordinal: int, about: str, decision: _Decision) -> Event:
+        return Event(
+            id=derived_id(cause.subject, cause.id, "gate", str(ordinal)),
             type="write.decided",
-            subject=event.subject,
-            time=event.time,
-            source=event.source,
-            recordedtime=event.recordedtime,
+            subject=cause.subject,
+            time=cause.time,
+            source=cause.source,
+            recordedtime=cause.recordedtime,
             data=WriteDecided(
-                event=event.id,
+                event=about,
                 outcome=decision.outcome,
                 reason=decision.reason,
                 score=decision.score,
@@ -145,7 +186,6 @@ class Gate:
                 policy=self.policy.version,
             ),
         )
-        return [decided] if decision.outcome == "rejected" else [decided, event]
 
     def _decide(self, state: State, event: Event) -> _Decision:
         data = event.data
@@ -320,7 +360,7 @@ class Gate:
         """
         if not _served_by(state, event, ""):
             return False
-        if _served_by(state, event, content_key(text)):
+        if _served_by(state, event, served_key(text)):
             return True
         lines = [line.strip() for line in text.splitlines() if line.strip()]
         if not 0 < len(lines) <= self.policy.served_lines_at_most:
@@ -328,8 +368,8 @@ class Gate:
         echoed = 0
         for line in lines:
             bare = line.lstrip("-*•>0123456789.) \t")
-            if _served_by(state, event, content_key(bare)) or _served_by(
-                state, event, content_key(line)
+            if _served_by(state, event, served_key(bare)) or _served_by(
+                state, event, served_key(line)
             ):
                 echoed += 1
             elif not line.endswith((":", "：")) and read_turn(line).statements:

@@ -60,7 +60,7 @@ class Statements:
 
     def __init__(self, book: Rulebook, attributes: Attributes) -> None:
         self.book = book
-        self._attributes = attributes
+        self.attributes = attributes
         relations = "|".join(sorted(map(re.escape, book.relations), key=len, reverse=True))
         adjectives = book.phrases.get("relation_adjectives")
         self._named = _named_relation(relations) if adjectives is not None else None
@@ -357,7 +357,7 @@ class _Reading:
         if index + 1 >= len(self.clauses) or "value" not in match.captures:
             return []
         following = self.clauses[index + 1]
-        one = self._attributes.get(facts[0].attribute).cardinality == "one"
+        one = self._owner.attributes.get(facts[0].attribute).cardinality == "one"
         if following.lead not in _CONTRASTS or facts[0].negative:
             return []
         start = 0

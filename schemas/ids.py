@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import unicodedata
+from functools import lru_cache
 from uuid import UUID
 
 _NAMESPACE = UUID("6f1f6b1e-6d5c-5b0e-9a53-0c7b4a1d2e90").bytes
@@ -29,6 +30,26 @@ def content_key(text: str) -> str:
     meaning inside a word or command (``C++``, ``-v``, ``a/b``, ``0.5``) are kept. Script-aware:
     spaces between two CJK characters carry nothing and are dropped, others fold to one.
     """
+    return _short_key(text) if len(text) <= _LONGEST_CACHED else _key(text)
+
+
+def served_key(text: str) -> str:
+    """The content of a served text as a hash: recognises an echo, shows nothing of the text."""
+    return derived_id("served", content_key(text))
+
+
+_LONGEST_CACHED = 256
+
+
+@lru_cache(maxsize=1 << 14)
+def _short_key(text: str) -> str:
+    return _key(text)
+
+
+def _key(text: str) -> str:
+    if text.isascii():
+        bare = [word.strip(_DECORATION) or word for word in text.lower().split()]
+        return " ".join(bare)
     folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
     kept: list[str] = []
     for word in folded.split():

@@ -6,12 +6,12 @@ from collections.abc import Callable, Iterator
 from datetime import datetime, timezone
 from pathlib import Path
 
-from memstream.schemas.errors import InvalidEvent, MemstreamError
+from memstream.schemas.errors import ImportFault, InvalidEvent
 from memstream.schemas.scope import Scope
 from memstream.service.memory import Memory
 from memstream.service.reports import ImportReport
 from memstream.streams.importers import detect, read_file
-from memstream.streams.importers.contract import Broken, Imported, Item, Note
+from memstream.streams.importers.contract import Broken, Imported, Item
 from memstream.streams.log import Position
 
 BATCH = 500
@@ -108,8 +108,5 @@ def _format_of(path: Path, asked: str) -> str:
         return "auto, by file"
     try:
         return detect(path)
-    except MemstreamError:
+    except ImportFault:
         return "none"  # an empty file: its note says so
-
-
-__all__ = ["BATCH", "Note", "count_events", "import_file"]

@@ -39,7 +39,7 @@ from memstream.schemas.events import (
     ToolReturned,
     TurnRecorded,
 )
-from memstream.schemas.ids import content_key, derived_id
+from memstream.schemas.ids import served_key
 from memstream.schemas.instants import fault_of_instant
 from memstream.schemas.memories import Kind, Status
 from memstream.schemas.memories import Memory as MemoryRecord
@@ -521,7 +521,7 @@ class Memory:
                     version=item.memory.version,
                     rank=item.rank,
                     score=round(item.score, 6),
-                    key=derived_id("served", content_key(item.memory.text)),
+                    key=served_key(item.memory.text),
                 )
                 for item in evidence.items
             ),

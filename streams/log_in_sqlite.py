@@ -195,13 +195,8 @@ class SqliteLog:
             chunk = str(offsets[start : start + _CHUNK])
             yield from self._entries(partition, query, chunk)
 
-    def replace(self, entry: Entry) -> None:
-        self.replace_all([entry])
-
     def replace_all(self, entries: Iterable[Entry]) -> None:
-        """``replace`` for many entries in one transaction, all or none.
-
-        Key, payload and data version may differ; anything else that differs raises
+        """Key, payload and data version may differ; anything else that differs raises
         ``LogUnavailable`` and nothing is changed. The old bytes are zeroed; call ``scrub``
         afterwards to clear the write-ahead log too.
         """

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from memstream.processors import dates_en_words, dates_zh_words
+from memstream.processors import dates_en_holidays, dates_en_words, dates_zh_words
 from memstream.processors.dates import DateSpan, find_dates
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -338,7 +338,7 @@ _WORDS = [
     *dates_en_words.TENS,
     *dates_en_words.SCALES,
     *dates_en_words.ORDINALS,
-    *dates_en_words.HOLIDAY_STARTS,
+    *dates_en_holidays.HOLIDAY_STARTS,
     *"of the a in on at from to between since until before after ago later - / , . ' s th".split(),
     *"0 1 2 4 10 12 29 31 99 2019 2020 9999 99999 12345678901234567890 8:30 3pm 1/2 now".split(),
 ]

@@ -32,7 +32,7 @@ from memstream.schemas.events import (
     TurnRecorded,
     WriteDecided,
 )
-from memstream.schemas.ids import content_key, derived_id
+from memstream.schemas.ids import served_key, derived_id
 
 AT = datetime(2025, 3, 4, 5, 6, tzinfo=UTC)
 TYPE_OF = {kind: name for name, kind in RAW_TYPES.items()}
@@ -83,7 +83,7 @@ def turn(text: str, role: Role = "user", **more: Any) -> Event:
 
 def served(*texts: str, name: str = "s1", at: datetime = AT) -> Event:
     items = tuple(
-        ServedItem(f"m{rank}", 1, rank, 0.5, content_key(text))
+        ServedItem(f"m{rank}", 1, rank, 0.5, served_key(text))
         for rank, text in enumerate(texts, 1)
     )
     return event(ContextServed(query="music", items=items), name=name, at=at)
@@ -422,3 +422,19 @@ def test_the_same_event_twice_decides_once(given_event: Event) -> None:
         assert set(data.factors) >= {
             "utility", "confidence", "lifetime", "duplication", "sensitivity", "contradiction",
         }  # fmt: skip
+
+
+def test_a_review_changes_the_outcome_in_any_order() -> None:
+    held = turn("The boiler is serviced every March.", subject="acme/channel:ops")
+    verdict = ReviewDecided(event=held.id, decision="approve", reviewer="lead")
+    review = event(verdict, "admin_edit", name="r1", subject="acme/channel:ops")
+    for order in ([held, review], [review, held]):
+        state = Kept()
+        about_held = [
+            out.data
+            for each in order
+            for out in Gate()(state, each)
+            if isinstance(out.data, WriteDecided) and out.data.event == held.id
+        ]
+        last = about_held[-1]
+        assert (last.outcome, last.reason) == ("stored", "approved in review by lead")

@@ -30,6 +30,7 @@ from memstream.schemas.events import (
 from memstream.schemas.memories import Assertion, Memory, Outcome, canonical, digest
 from memstream.streams.sqlite_files import FileUnavailable
 from memstream.streams.state_in_sqlite import StateStore, Transaction
+from memstream.streams.state_values import Values
 
 GENERATION = Generation(pipeline="p1", embedder="none", schema="1")
 START = datetime(2024, 5, 6, 7, 8, 9, tzinfo=UTC)
@@ -153,6 +154,34 @@ def test_a_value_is_read_again_after_reopening(store: StateStore, path: Path) ->
     again.close()
 
 
+@pytest.mark.parametrize("limits", [{"most_unmerged": 40}, {"most_unmerged_bytes": 900}])
+def test_values_are_the_same_before_and_after_they_are_merged(
+    path: Path, limits: dict[str, int]
+) -> None:
+    store, model = StateStore.open(path, GENERATION, values=Values(**limits, cached=5)), {}
+    merges = 0
+    for number in range(60):
+        with store.transaction() as batch:
+            for at in range(5):
+                name = f"k{number * 7 % 11}-{at}"
+                if (number + at) % 6:
+                    batch.put(name, Slot(name, number))
+                    model[name] = number
+                else:
+                    batch.delete(name)
+                    model.pop(name, None)
+        with sqlite3.connect(path) as look:
+            merges += look.execute("SELECT count(*) FROM unmerged").fetchone() == (0,)
+        if number % 13 == 0:
+            store.close()
+            store = StateStore.open(path, GENERATION, values=Values(**limits, cached=5))
+    assert 2 < merges < 50
+    with store.transaction() as batch:
+        found = {f"k{a}-{b}": batch.get(f"k{a}-{b}", Slot) for a in range(11) for b in range(5)}
+    assert {name: slot.count for name, slot in found.items() if slot} == model
+    store.close()
+
+
 def test_an_exception_rolls_the_whole_batch_back(store: StateStore) -> None:
     with store.transaction() as batch:
         batch.put("k", Slot("kept"))
@@ -207,7 +236,9 @@ def test_the_store_is_a_dict_that_forgets_failures(
     failing: set[int],
 ) -> None:
     path = tmp_path_factory.mktemp("state") / "state.db"
-    store, model = StateStore.open(path, GENERATION), dict[str, int]()
+    # So few that values lie unmerged, merged, cached and evicted within one example.
+    values = Values(most_unmerged=3, cached=1)
+    store, model = StateStore.open(path, GENERATION, values=values), dict[str, int]()
     for number, batch in enumerate(batches):
         trial = dict(model)
         try:
@@ -324,6 +355,16 @@ def test_outcomes_count_every_event_once_as_it_stands(store: StateStore) -> None
     assert store.outcome_of(ADA, "e8") == "held"
     assert store.outcome_of(BOB, "e8") is None
     assert sum(store.outcomes().values()) == store.positions()[0]
+
+
+def test_an_outcome_can_be_given(store: StateStore) -> None:
+    with store.transaction() as batch:
+        batch.add_step(
+            partition=0, offset=0, scope=ADA, event_id="e0", event=None, derived=(),
+            outcome="erased",
+        )  # fmt: skip
+    assert store.outcomes() == {"erased": 1}
+    assert store.outcome_of(ADA, "e0") == "erased"
 
 
 def test_a_dead_letter_is_counted_until_the_event_goes_through(store: StateStore) -> None:

