@@ -8,9 +8,7 @@ has to know about them.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Literal
-
+from collections.abc import Collection, Sequence
 import msgspec
 
 from memstream.processors.dates import DateSpan
@@ -65,9 +63,6 @@ class Clause:
         )
 
 
-Marks = Literal["keep", "drop"]
-
-
 class Dated(msgspec.Struct, frozen=True):
     """The words of a sentence that dates take up, and the dates by their first word."""
 
@@ -75,18 +70,16 @@ class Dated(msgspec.Struct, frozen=True):
     by_word: dict[int, DateSpan]
 
 
-_COARSE = frozenset(
-    "day weekend week month quarter season year decade century range".split()
-)
-
-
 def dated_words(words: Words, dates: Sequence[DateSpan], book: Rulebook) -> Dated:
-    """Which words are part of a date, with the preposition before it."""
+    """Which words are part of a date, with the preposition before it. What is a qualifier ("周末")
+    is none: it says how often, not when."""
     taken: set[int] = set()
     by_word: dict[int, DateSpan] = {}
     before = book.phrase_list("date_prepositions")
     index = 0
     for date in dates:
+        if date.text in book.labels:
+            continue
         while index < len(words) and words.end[index] <= date.start_char:
             index += 1
         first = index
@@ -121,6 +114,11 @@ def copied(words: Words, keep: Sequence[int]) -> Words:
     return chosen
 
 
+def without(words: Words, taken: Collection[int]) -> Words:
+    """The words that do not start at one of the given characters."""
+    return copied(words, [at for at in range(len(words)) if words.start[at] not in taken])
+
+
 def skip(book: Rulebook, table: str, words: Words, start: int) -> int:
     """The first word at or after ``start`` where no phrase of the table begins."""
     phrases = book.phrase_list(table)
@@ -148,4 +146,5 @@ __all__ = [
     "qualifier_at",
     "quoted_words",
     "skip",
+    "without",
 ]

@@ -9,6 +9,7 @@ from memstream.processors.clauses import (
     copied,
     qualifier_at,
     skip,
+    without,
 )
 from memstream.processors.rules import Rulebook
 from memstream.processors.words import Words
@@ -19,7 +20,7 @@ def english_clauses(
 ) -> list[Clause]:
     """The clauses of one sentence, in order; those that assert nothing are not ``alive``."""
     found = _split(words, dated, quoted, book)
-    _guard(found, words, book)
+    _guard(found, words, dated, book)
     before: Clause | None = None
     for clause in found:
         _find_subject(clause, before, dated, quoted, book, speaker, words)
@@ -118,7 +119,7 @@ def _is_filler(words: Words, book: Rulebook) -> bool:
     return True
 
 
-def _guard(found: list[Clause], words: Words, book: Rulebook) -> None:
+def _guard(found: list[Clause], words: Words, dated: Dated, book: Rulebook) -> None:
     """Marks what asserts nothing. A guard word silences its own clause and the rest."""
     conditions = book.phrase_list("conditions")
     reports = book.phrase_list("reports")
@@ -127,8 +128,9 @@ def _guard(found: list[Clause], words: Words, book: Rulebook) -> None:
     openers = book.phrase_list("openers")
     silenced = False
     previous: Clause | None = None
+    taken = {words.start[index] for index in dated.taken}
     for clause in found:
-        spoken = clause.spoken
+        spoken = without(clause.spoken, taken)
         start = skip(book, "openers", spoken, 0)
         first = spoken.norm[start] if start < len(spoken) else ""
         clause.filler = _is_filler(spoken, book)
@@ -195,10 +197,7 @@ def _find_subject(
 ) -> None:
     taken = {all_words.start[index] for index in dated.taken}
     inside = {all_words.start[index] for index in quoted}
-    spoken = copied(
-        clause.spoken,
-        [at for at in range(len(clause.spoken)) if clause.spoken.start[at] not in taken],
-    )
+    spoken = without(clause.spoken, taken)
     start = 0
     while start < len(spoken):
         qualifier, length = qualifier_at(book, spoken, start)
@@ -259,9 +258,13 @@ def _subject_at(
         and not (len(raw[start + length]) > 1 and raw[start + length].isupper())
     ):
         length += 1
-    if length and start + length < len(spoken):
-        clause.subject, clause.who = "other", " ".join(raw[start : start + length])
-    return length if clause.subject == "other" else 0
+    after = skip(book, "adverbs", spoken, start + length)
+    if not length or after >= len(spoken):
+        return 0
+    if norm[after] not in book.phrase_list("name_verbs") and norm[after] not in ("'s", "does"):
+        return 0
+    clause.subject, clause.who = "other", " ".join(raw[start : start + length])
+    return length
 
 
 def _relative_at(

@@ -35,6 +35,7 @@ _ENDS = frozenset("，,；;：:。！？!?…—（）()~～")
 
 def _split(words: Words, dated: Dated, book: Rulebook) -> list[Clause]:
     joins = book.phrase_list("clause_joins")
+    spared = book.phrase_list("not_joins")
     found = [Clause()]
     skipped = 0
     for index, word in enumerate(words.norm):
@@ -47,7 +48,7 @@ def _split(words: Words, dated: Dated, book: Rulebook) -> list[Clause]:
         if index in dated.taken:
             clause.add(words, index)
             continue
-        length = joins.length_at(words.norm, index)
+        length = 0 if spared.length_at(words.norm, index) else joins.length_at(words.norm, index)
         if word in _ENDS or length:
             lead = "".join(words.norm[index : index + max(1, length)])
             skipped = max(0, length - 1)
@@ -85,7 +86,8 @@ def _guard(found: list[Clause], words: Words, book: Rulebook) -> None:
             or skip(book, "openers", previous.spoken, 0) == len(previous.spoken)
         ):
             silenced = True
-        if any(phrases.length_at(norm, at) for phrases in silencing for at in places):
+        said = [*clause.lead, *norm]
+        if any(phrases.length_at(said, at) for phrases in silencing for at in range(len(said))):
             silenced = True
         clause.alive = not silenced
         if any(asks.length_at(norm, at) for at in places):

@@ -51,7 +51,7 @@ def english_time(words: list[str], at: int, evening: bool) -> ClockTime | None:
         used += 1
     if words[at + used : at + used + 1] and words[at + used] in _NOT_AFTER:
         return None
-    return _time(hour, minute, half, evening, used, bool(match and len(match.group(1)) == 2))
+    return _time(hour, minute, half, evening, used, first.startswith("0"))
 
 
 def chinese_time(words: list[str], at: int, evening: bool) -> ClockTime | None:

@@ -354,7 +354,6 @@ def _located(tokens: Tokens, i: int, found: _Found, floor: int) -> Expression:
             narrowed = _time_before(tokens, meaning, start, end, floor)
         if narrowed is not None:
             meaning, start, end = narrowed
-            found = found._replace(end=tokens.index_after(found.end, end))
     return Expression(start, end, meaning, found.bound, tense)
 
 

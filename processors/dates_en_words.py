@@ -298,9 +298,10 @@ def cardinal(tokens: Tokens, i: int) -> tuple[float, int] | None:
     words = tokens.words
     value = digits(words[i])
     if value is not None:
-        if words[i + 1] == "," and tokens.joined(i + 1) and len(words[i + 2]) == 3:
-            thousands = digits(words[i] + words[i + 2]) if tokens.joined(i + 2) else None
-            return (value, i + 1) if thousands is None else (thousands, i + 3)
+        if words[i + 1] == "," and tokens.joined(i + 1) and tokens.joined(i + 2):
+            thousands = digits(words[i + 2], 3)
+            if thousands is not None and len(words[i + 2]) == 3:
+                return value * 1000 + thousands, i + 3
         if words[i + 1 : i + 4] == ["1", "/", "2"] and tokens.joined(i + 3):
             return value + 0.5, i + 4
         if words[i + 1] == "." and tokens.joined(i + 1) and tokens.joined(i + 2):

@@ -242,6 +242,8 @@ def _halves(text: str, at: int) -> Match:
 # Months, days, weekdays
 
 
+_LUNAR_REST = re.compile(r"[0-9零〇一二三四五六七八九十廿卅正冬腊闰初年月日号]*")
+_SOLAR_CALENDARS = ("阳历", "公历", "新历")
 _CALENDAR_NAME = re.compile(r"农历|阴历|旧历|夏历|阳历|公历|新历")
 
 
@@ -253,6 +255,8 @@ def _month(text: str, at: int) -> Match:
     found = MONTH.match(text, at)
     if found is None or (at and text[at - 1] in "0123456789十第/.-" and not _ends_hyphen(text, at)):
         return None
+    if found["lunar"]:
+        return _lunar(text, at)
     return inside(month_in_year(month_value(found))), found.end()
 
 
@@ -261,22 +265,27 @@ def _ends_hyphen(text: str, at: int) -> bool:
 
 
 def _calendar_name(text: str, at: int) -> Match:
-    """A date of the Chinese calendar is read as written, month for month and day for day."""
+    """The named calendar's date. The lunar calendar is not computed here, so it is not guessed."""
     found = _CALENDAR_NAME.match(text, at)
     if found is None or found.end() >= len(text):
         return None
     for head in (_numbered_year, _named_year, _month, _day):
         inner = head(text, found.end())
         if inner:
-            return inner
+            return inner if found.group() in _SOLAR_CALENDARS else _lunar(text, found.end())
     return None
+
+
+def _lunar(text: str, at: int) -> Match:
+    rest = _LUNAR_REST.match(text, at)
+    return failed("lunar calendar"), rest.end() if rest else at
 
 
 def _new_year_day(text: str, at: int) -> Match:
     found = _NEW_YEAR_DAY.match(text, at)
     if found is None:
         return None
-    return inside(day_in_year(1, day_value(found["n"]))), found.end()
+    return failed("lunar calendar"), found.end()
 
 
 def _day(text: str, at: int) -> Match:

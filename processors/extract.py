@@ -177,10 +177,11 @@ class Reader:
                 sentence, speaker, anchor, correcting=correcting
             )
             read[place] = statement
+            mended = facts
             if statement.meant is not None and not statement.facts:
-                facts = _mended(facts, *statement.meant)
-            facts.extend((sentence, fact) for fact in statement.facts)
-            left.append(not statement.covered)
+                mended = _mended(facts, *statement.meant)
+            left.append(not statement.covered and mended == facts)
+            facts = [*mended, *((sentence, fact) for fact in statement.facts)]
             correcting = statement.corrects and not statement.facts
         stated = self._without_fiction(text, found, facts, left) if facts else []
         stated = _without_taken_back(stated)
@@ -228,7 +229,7 @@ class Reader:
         observed = event.time
         when = validity_of(
             "future" if fact.rule.dates != "validity" else fact.rule.tense,
-            fact.former, fact.dates, observed, language,
+            fact.former, () if fact.rule.dates == "ignored" else fact.dates, observed, language,
         )  # fmt: skip
         if when is None:
             return
@@ -250,6 +251,8 @@ class Reader:
                 qualifier=fact.qualifier, polarity="negative", valid_from=valid_from.astimezone(UTC),
                 text=base.quote, withdraws=True, rule=f"{fact.rule.id}.corrected", context="",
             )  # fmt: skip
+        if when.ends and not fact.negative:
+            note = ", ".join(filter(None, ("no longer" if language == "en" else "曾经如此", note)))
         text = self._sentence(fact, language, negative, note)
         begin, finish = sentence.start + fact.start, sentence.start + fact.end
         yield msgspec.structs.replace(
@@ -301,8 +304,13 @@ class Reader:
 
     def _sentence(self, fact: Fact, language: str, negative: bool, note: str) -> str:
         """The fact as one sentence that stands alone."""
-        spoken = _impersonal(fact.spoken or fact.value, language)
+        said = fact.value if fact.rule.value == "time" else fact.spoken or fact.value
+        spoken = _impersonal(said, language)
         subject = fact.subject
+        qualifier = fact.qualifier
+        if language == "zh":
+            labels = self._books["zh"].labels
+            qualifier = next((own for own, one in labels.items() if one == qualifier), qualifier)
         if language == "en" and subject.startswith("the user's"):
             subject = "T" + subject[1:]
         rule = fact.rule
@@ -315,12 +323,14 @@ class Reader:
                 template.replace("{subject}", who)
                 .replace("{value}", spoken)
                 .replace("{species}", fact.species)
+                .replace("{qualifier}", qualifier)
+                .replace("{topic}", fact.topic)
                 .replace("{previous}", _impersonal(fact.previous, language))
             )
             text += "." if language == "en" else "。"
         else:
             text = self._attributes.sentence(
-                fact.attribute, subject, spoken, qualifier=fact.qualifier, language=language,
+                fact.attribute, subject, spoken, qualifier=qualifier, language=language,
                 negative=negative,
             )  # fmt: skip
             if fact.previous:

@@ -41,7 +41,9 @@ def validity_of(
             return Validity(observed, end, _until(end, zone, language))
         if tense == "change":
             return open_ended
-        return Validity(end, ends=True) if end <= observed else open_ended
+        if end > observed:
+            return open_ended
+        return Validity(end, None, _from(end, zone, language), ends=True)
     if former or tense == "past":
         if end is None or start > observed:
             return open_ended if former else None
@@ -162,6 +164,11 @@ def _since(date: DateSpan, zone: tzinfo, language: str) -> str:
 def _until(end: datetime, zone: tzinfo, language: str) -> str:
     day = f"{end.astimezone(zone):%Y-%m-%d}"
     return f"until {day}" if language == "en" else f"到{day}为止"
+
+
+def _from(start: datetime, zone: tzinfo, language: str) -> str:
+    day = f"{start.astimezone(zone):%Y-%m-%d}"
+    return f"since {day}" if language == "en" else f"自{day}起"
 
 
 def _is_midnight(moment: datetime) -> bool:

@@ -50,7 +50,7 @@ class Rule(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     value: str = "thing"
     subjects: tuple[SubjectKind, ...] = ("self", "other")
     tense: Literal["present", "past", "change", "future"] = "present"
-    negative: Literal["negates", "blocks"] = "negates"
+    negative: Literal["negates", "blocks", "needs"] = "negates"
     polarity: Literal["positive", "negative"] = "positive"
     many: bool = False
     confidence: float = 0.9
@@ -60,7 +60,7 @@ class Rule(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     text: str = ""
     text_not: str = ""
     project: bool = False
-    dates: Literal["validity", "occurred", "value"] = "validity"
+    dates: Literal["validity", "occurred", "value", "ignored"] = "validity"
     needs_date: bool = False
     whole: bool = False
 
@@ -368,6 +368,8 @@ def _in_runs(rule: Rule, elements: Sequence[Element], pattern: str) -> _Sequence
             run.append(element)
     if captures or run:
         runs.append(tuple(run))
+    if not any(runs):
+        raise InvalidRule(f"rule {rule.id}: {pattern!r} names no word of its own")
     return _Sequence(rule, tuple(runs), tuple(captures))
 
 
@@ -380,6 +382,7 @@ class _Parser:
         self._pattern = pattern
         self._tokens = list(self._split())
         self._at = 0
+        self._depth = 0
 
     def sequences(self) -> list[tuple[Element, ...]]:
         """Every sequence of elements the pattern stands for, without repetition."""
@@ -406,8 +409,9 @@ class _Parser:
             yield text.lower()
 
     def _alternatives(self) -> list[tuple[Element, ...]]:
+        """Inside a group "|" parts whole phrases; outside one it parts single words."""
         found = self._sequence()
-        while self._peek() == "|":
+        while self._depth and self._peek() == "|":
             self._at += 1
             found = found + self._sequence()
         return found
@@ -416,19 +420,19 @@ class _Parser:
         found: list[tuple[Element, ...]] = [()]
         while (token := self._peek()) not in ("", "|", ")", "]"):
             options = self._element(token)
-            if self._peek() == "|" and token not in "([" and self._book.language == "en":
-                while self._peek() == "|":
-                    self._at += 1
-                    options = options + self._element(self._peek())
-                options = _merged(options)
-            found = [before + option for before in found for option in options]
+            while not self._depth and self._peek() == "|":
+                self._at += 1
+                options = options + self._element(self._peek())
+            found = [before + option for before in found for option in self._merged(options)]
         return found
 
     def _element(self, token: str) -> list[tuple[Element, ...]]:
         self._at += 1
         if token in "([":
             close = ")" if token == "(" else "]"
-            inside = self._alternatives()
+            self._depth += 1
+            inside = self._merged(self._alternatives())
+            self._depth -= 1
             if self._peek() != close:
                 raise self._broken(f"{token!r} is never closed")
             self._at += 1
@@ -438,7 +442,7 @@ class _Parser:
             return [(Capture(match.group(1), match.group(2) or ""),)]
         if match is not None and match.group(3):
             entries = self._book._list(match.group(3), self._rule)
-            return _merged(
+            return self._merged(
                 [
                     tuple(frozenset((word,)) for word in split_words(self._book.language, entry).norm)
                     for entry in entries
@@ -452,6 +456,21 @@ class _Parser:
             return [(frozenset(_BE),)]
         return [(frozenset((token,)),)]
 
+    def _merged(self, options: list[tuple[Element, ...]]) -> list[tuple[Element, ...]]:
+        """One-word alternatives as one set of words; longer ones stay apart. Chinese words are
+        characters, and stay apart so that runs of them can be triggers."""
+        if len(options) < 2 or self._book.language == "zh":
+            return options
+        words: set[str] = set()
+        longer: list[tuple[Element, ...]] = []
+        for option in options:
+            only = option[0] if len(option) == 1 else None
+            if isinstance(only, frozenset):
+                words |= only
+            else:
+                longer.append(option)
+        return [*([(frozenset(words),)] if words else []), *longer]
+
     def _peek(self) -> str:
         return self._tokens[self._at] if self._at < len(self._tokens) else ""
 
@@ -463,19 +482,6 @@ class _Parser:
 
 
 _BE = ("am", "are", "be", "is", "'m", "'re", "'s")
-
-
-def _merged(options: list[tuple[Element, ...]]) -> list[tuple[Element, ...]]:
-    """One-word alternatives as one set of words; longer ones stay apart."""
-    words: set[str] = set()
-    longer: list[tuple[Element, ...]] = []
-    for option in options:
-        only = option[0] if len(option) == 1 else None
-        if isinstance(only, frozenset):
-            words |= only
-        else:
-            longer.append(option)
-    return [*([(frozenset(words),)] if words else []), *longer]
 
 
 def third_person(verb: str) -> str:

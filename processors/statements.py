@@ -38,6 +38,7 @@ class Fact(msgspec.Struct, frozen=True, kw_only=True):
     reason: str = ""
     previous: str = ""
     species: str = ""
+    topic: str = ""
     withdraws: bool = False
     corrects: bool = False
     """Where it is said to mend an earlier slip."""
@@ -87,7 +88,7 @@ class Statements:
         facts: list[Fact] = []
         covered = True
         for index, clause in enumerate(reading.clauses):
-            found = reading.facts_of(clause, index, triggers) if clause.alive else []
+            found = reading.facts_of(clause, index, triggers)
             facts.extend(found)
             covered = covered and (clause.filler or reading.is_covered(clause, found))
         if named:
@@ -138,16 +139,19 @@ class _Reading:
 
     def facts_of(self, clause: Clause, index: int, triggers: Sequence[str]) -> list[Fact]:
         """The facts of the first rule that fits the clause and finds good values."""
-        if not len(clause.words):
-            return []
         self._correcting = self._correcting or clause.correction
+        if not clause.alive or not len(clause.words):
+            return []
+        found: list[Fact] = []
         for match in self._book.matches(clause.words.norm, triggers):
-            if not self._may(match, clause):
+            again = found and (match.rule.dates != "value" or match.rule.id == found[-1].rule.id)
+            if again or not self._may(match, clause):
                 continue
             facts = self._facts(match, clause)
-            if facts:
-                return facts + self._contrasted(match, clause, index, facts)
-        return []
+            if facts and not found:
+                facts = facts + self._contrasted(match, clause, index, facts)
+            found.extend(facts)
+        return found
 
     def is_covered(self, clause: Clause, facts: Sequence[Fact]) -> bool:
         """Whether the facts say all that the clause says, up to two small words."""
@@ -207,6 +211,8 @@ class _Reading:
             return False
         if (clause.negated or clause.former) and rule.negative == "blocks":
             return False
+        if rule.negative == "needs" and not clause.negated:
+            return False
         if rule.whole and not match.captures and match.end < len(clause.words):
             return False
         return not (rule.needs_date and not any(date.unresolved is None for date in clause.dates))
@@ -242,7 +248,12 @@ class _Reading:
             topic = self._versioned(clause.words, match)
         if rule.value == "habit":
             qualifier = self._frequency(clause.words, match)
+        negated = clause.negated and rule.negative != "needs"
+        negative = negated != (rule.polarity == "negative")
         first = clause.spoken.start[0]
+        last = 0
+        if match.captures.get("value", (0, 0))[1] < match.end:
+            last = clause.words.end[match.end - 1]
         attribute = self._attribute(rule, topic, clause)
         facts = [
             Fact(
@@ -252,16 +263,17 @@ class _Reading:
                 spoken=value.spoken,
                 subject=self._subject(rule, clause),
                 qualifier=value.qualifier or qualifier,
-                negative=clause.negated != (rule.polarity == "negative"),
+                negative=negative,
                 former=clause.former,
                 dates=tuple(clause.dates),
                 reason=value.reason or self._reason_after(clause),
                 previous=previous,
                 species=species,
+                topic=topic,
                 corrects=self._correcting,
-                withdraws=self._correcting and clause.negated != (rule.polarity == "negative"),
+                withdraws=self._correcting and negative,
                 start=min(first, value.start),
-                end=value.end,
+                end=max(last, value.end),
             )
             for value in values
         ]
@@ -274,8 +286,6 @@ class _Reading:
                     end=value.end, previous="",
                 )
             )  # fmt: skip
-        if rule.fixed.startswith(("no ", "不")) and "{value}" in rule.fixed:
-            facts = [msgspec.structs.replace(fact, negative=False) for fact in facts]
         return facts
 
     def _main_values(self, match: Match, clause: Clause) -> list[Value]:
@@ -299,6 +309,9 @@ class _Reading:
                 return []
             value = _birthday(date.start, date, self._anchor)
             return [Value(value, date.text, start_char, max(end_char, date.end_char))]
+        if rule.value.startswith("<"):
+            said = self._text[start_char:end_char]
+            return [Value(said, said, start_char, end_char)]
         return [Value(rule.fixed, rule.fixed, start_char, end_char)] if rule.fixed else []
 
     def _frequency(self, words: Words, match: Match) -> str:
@@ -339,16 +352,14 @@ class _Reading:
 
     def _reason_after(self, clause: Clause) -> str:
         """The words of a following clause that give the reason."""
-        if clause.ended_by not in ("because", "因为", "由于"):
-            return ""
         at = self.clauses.index(clause) + 1
-        if at >= len(self.clauses):
+        if at >= len(self.clauses) or self.clauses[at].lead not in _REASONS:
             return ""
         following = self.clauses[at]
         self._used.add(id(following))
         spoken = following.spoken
         words = self._text[spoken.start[0] : spoken.end[-1]].strip(" ,.;!?，。；！")
-        return f"{clause.ended_by}{' ' if self._book.language == 'en' else ''}{words}"
+        return f"{following.lead}{' ' if self._book.language == 'en' else ''}{words}"
 
     def _contrasted(
         self, match: Match, clause: Clause, index: int, facts: Sequence[Fact]
@@ -358,7 +369,9 @@ class _Reading:
             return []
         following = self.clauses[index + 1]
         one = self._owner.attributes.get(facts[0].attribute).cardinality == "one"
-        if following.lead not in _CONTRASTS or facts[0].negative:
+        joint = "" if self._book.language == "zh" else " "
+        denied = following.lead == "not" or joint.join(following.spoken.norm).startswith(_CONTRASTS)
+        if not denied or facts[0].negative:
             return []
         start = 0
         while start < len(following.words) and following.words.norm[start] in _BEFORE_CONTRAST:
@@ -382,8 +395,9 @@ class _Reading:
         ]  # fmt: skip
 
 
-_CONTRASTS = frozenset(("not", "不是", "而不是"))
-_BEFORE_CONTRAST = frozenset("in at to for as from with on the".split())
+_CONTRASTS = ("不是", "而不是", "不在", "not")
+_REASONS = frozenset(("because", "因为", "由于"))
+_BEFORE_CONTRAST = frozenset("not in at to for as from with on the".split())
 _QUALIFIED = frozenset(("wake_time", "sleep_time", "habit"))
 _RELATION = Rule(id="en.relation.named_in_passing", say=(), confidence=0.85)
 _MEANT_EN = re.compile(

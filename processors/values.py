@@ -387,7 +387,12 @@ def _jobs(region: _Region) -> list[Value]:
         following = norm[at] if at < len(norm) else ""
         if following and following not in _AFTER_JOBS:
             return []
-        return [region.part(0, at).value(skip=skip)]
+        found = region.part(0, at).value(skip=skip)
+        begin = region.start - 1
+        if begin >= 0 and region.words.norm[begin] in ("a", "an", "the"):
+            article = region.words.raw[begin].lower()
+            found = msgspec.structs.replace(found, spoken=f"{article} {found.spoken}")
+        return [found]
     return []
 
 
@@ -401,7 +406,7 @@ def _codes(region: _Region) -> list[Value]:
     inner = region.raw[0].strip("`").strip()
     if not inner or "[redacted:" in inner:
         return []
-    return [region.part(0, 1).value(inner)]
+    return [msgspec.structs.replace(region.part(0, 1).value(inner), spoken=inner)]
 
 
 def _commands(region: _Region) -> list[Value]:
@@ -503,7 +508,9 @@ def _habits(region: _Region) -> list[Value]:
 
 def _companies(region: _Region) -> list[Value]:
     """A capitalised name that is no place that is known as one."""
-    length = _capital_length(region, 0) if region.book.language == "en" else 0
+    if region.book.language == "zh":
+        return _employers(region)
+    length = _capital_length(region, 0)
     if not length or length < len(region.norm):
         return []
     if region.book.phrase_list("places").length_at(region.norm, 0) == length:
@@ -513,6 +520,9 @@ def _companies(region: _Region) -> list[Value]:
 
 def _schools(region: _Region) -> list[Value]:
     """A school by name: it says so, or it is an acronym."""
+    if region.book.language == "zh":
+        named = "".join(region.norm).endswith(_CHINESE_SCHOOLS)
+        return [region.value()] if named and len(region.norm) <= 14 else []
     start = 1 if region.norm[:1] == ["the"] else 0
     length = _capital_length(region, start)
     if not length:
@@ -524,6 +534,7 @@ def _schools(region: _Region) -> list[Value]:
     return [region.part(start, start + length).value()]
 
 
+_CHINESE_SCHOOLS = ("大学", "学院", "中学", "高中", "小学", "学校", "北大", "清华", "复旦", "浙大", "交大", "一中")
 _SCHOOLS = frozenset("university college school institute academy polytechnic tech".split())
 
 
@@ -569,7 +580,8 @@ def _conventions(region: _Region) -> list[Value]:
     norm = region.norm
     if len(norm) < 2 or len(norm) > 20 or REDACTED in norm:
         return []
-    if not any(trade.length_at(norm, at) for at in range(len(norm))):
+    clause = region.words.norm[: region.end]
+    if not any(trade.length_at(clause, at) for at in range(len(clause))):
         return []
     begin = region.words.start[0]
     finish = region.words.end[region.end - 1]

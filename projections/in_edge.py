@@ -35,7 +35,8 @@ from typing import Any, TypeVar
 import msgspec
 import qdrant_edge as edge
 
-from memstream.processors.lexemes import lexemes, query_weights, sparse_weights
+from memstream.processors.lexemes import lexemes, sparse_weights
+from memstream.projections.edge_requests import matches, matches_any, requests, rounds
 from memstream.projections.edge_shard import (
     MARKER,
     counted,
@@ -73,7 +74,6 @@ FLUSH_EVERY = 5_000
 UPSERT_AT_ONCE = 1_000
 """Points per engine call: an entry of the write-ahead log has to fit into 32 MB."""
 _Result = TypeVar("_Result")
-_FLOATS_ROUND = 2**53
 _TIES = 16
 _SCROLL = 5_000
 
@@ -237,17 +237,22 @@ class EdgeIndex:
                 f"{self._embedder.identity!r}); mend: rebuild with an embedder, or ask for "
                 'channels=("bm25",)'
             )
-        requests = edge.QueryBatchRequest(_requests(query, query.channels, query.limit + 1))
+        wanted = requests(query, query.channels, 2 * query.limit)
         with self._engine:
             self._open_or_raise()
-            found = self._call("searching", partial(self._shard.query_batch, requests))
-            for at, channel in enumerate(query.channels):
-                found[at] = self._with_all_ties(query, channel, found[at])
+            batch = edge.QueryBatchRequest(wanted)
+            found = self._call("searching", partial(self._shard.query_batch, batch))
+            best = {
+                channel: self._best(query, channel, points)
+                for channel, points in zip(query.channels, found, strict=True)
+            }
+            ids = list({name: None for scored in best.values() for _, name in scored})
+            records = self._retrieved(ids, ["record", "expired_at"])
         memories: dict[Any, Memory] = {}
-        return {
-            channel: _ranked(query, points, memories)
-            for channel, points in zip(query.channels, found, strict=True)
-        }
+        for record in records:
+            payload = record.payload or {}
+            memories[record.id] = decoded(payload["record"], payload["expired_at"])
+        return {channel: _hits(query, scored, memories) for channel, scored in best.items()}
 
     def erase(self, scope: str, *, events: Sequence[str], memories: Sequence[str]) -> int:
         """Removes every version of the memories, or the whole scope where nothing is named.
@@ -257,9 +262,9 @@ class EdgeIndex:
         is finished at the next open. The rewriting is done even where nothing was found, so that
         it can be asked for again. Points hold no events, so ``events`` alone names none of them.
         """
-        wanted: list[Any] = [_matches("scope", scope)]
+        wanted: list[Any] = [matches("scope", scope)]
         if events or memories:
-            wanted.append(_matches_any("memory", memories))
+            wanted.append(matches_any("memory", memories))
         condition = edge.Filter(must=wanted)
         with self._writing:
             with self._engine:
@@ -317,21 +322,32 @@ class EdgeIndex:
             points.append(edge.Point(each.id, vectors, each.payload))
         return points
 
-    def _with_all_ties(
+    def _best(
         self, query: IndexQuery, channel: Channel, points: list[edge.ScoredPoint]
-    ) -> list[edge.ScoredPoint]:
-        """More points of the channel, where the limit cuts through equal scores: the engine picks
-        among those by the order in which they came, which another rebuild would not repeat."""
-        asked = query.limit + 1
+    ) -> list[tuple[float, Any]]:
+        """(score, point id) of the channel's best, in order.
+
+        Where the limit cuts through equal scores, the engine would pick among them by the order
+        in which they came, which no rebuild repeats. Twice the limit is asked for, then more, until
+        all that tie are there and their ids decide. Documents of one length that share one word
+        with the query tie, so this is common at the end of a list.
+        """
+        asked, limit = 2 * query.limit, query.limit
         while (
             len(points) == asked
-            and points[-1].score == points[query.limit - 1].score
-            and asked < _TIES * query.limit
+            and points[-1].score == points[limit - 1].score
+            and asked < _TIES * limit
         ):
-            asked *= 2
-            (request,) = _requests(query, (channel,), asked)
+            asked *= 4
+            (request,) = requests(query, (channel,), asked)
             points = self._call("searching", partial(self._shard.query, request))
-        return points
+        needed = len(points)
+        if needed > limit:
+            last = points[limit - 1].score
+            needed = next((at for at in range(limit, needed) if points[at].score != last), needed)
+        scored = [(point.score, point.id) for point in points[:needed]]
+        scored.sort(key=lambda each: (-each[0], each[1]))
+        return scored if rounds(query) else scored[:limit]
 
     def _settle(self) -> None:
         """After opening: finishes what a crash cut short, and counts."""
@@ -445,84 +461,17 @@ def _copied(record: edge.Record) -> edge.Point:
     return edge.Point(record.id, record.vector or {}, record.payload)
 
 
-def _requests(
-    query: IndexQuery, channels: Sequence[Channel], limit: int
-) -> list[edge.QueryRequest]:
-    condition = _filter(query)
-    requests: list[edge.QueryRequest] = []
-    for channel in channels:
-        params = None
-        if channel == "bm25":
-            indices, values = query_weights(query.lexemes)
-            vector: Any = edge.SparseVector(indices, values)
-            tenant = edge.Filter(must=[_matches("tenant", query.tenant)])
-            params = edge.SearchParams(idf=edge.IdfParams(corpus=tenant))
-        else:
-            vector = [float(value) for value in query.vector or ()]
-        nearest = edge.Query.Nearest(vector, using=channel)
-        requests.append(
-            edge.QueryRequest(
-                limit=limit,
-                query=nearest,
-                filter=condition,
-                with_payload=["record", "expired_at"],
-                params=params,
-            )
-        )
-    return requests
-
-
-def _filter(query: IndexQuery) -> edge.Filter:
-    """The engine compares in 64-bit floats: exact until the year 2255, within 32 µs after.
-
-    "x > t" is asked as "x >= t + 1", so that rounding can only let too much through; ``_ranked``
-    then takes that out.
-    """
-    must: list[Any] = [
-        _matches("tenant", query.tenant),
-        _matches_any("scope", query.scopes),
-        _matches_any("status", query.statuses),
-        edge.FieldCondition("created_at", range=edge.RangeFloat(lte=float(query.known_at))),
-        edge.FieldCondition("expired_at", range=edge.RangeFloat(gte=float(query.known_at + 1))),
-    ]
-    if query.kinds is not None:
-        must.append(_matches_any("kind", query.kinds))
-    if query.valid_at is not None:
-        at = query.valid_at
-        must.append(edge.FieldCondition("valid_from", range=edge.RangeFloat(lte=float(at))))
-        must.append(edge.FieldCondition("valid_to", range=edge.RangeFloat(gte=float(at + 1))))
-    return edge.Filter(must=must)
-
-
-def _matches(field: str, value: str) -> edge.FieldCondition:
-    return edge.FieldCondition(field, match=edge.MatchValue(value))
-
-
-def _matches_any(field: str, values: Sequence[str]) -> edge.FieldCondition:
-    return edge.FieldCondition(field, match=edge.MatchAny(list(values)))
-
-
-def _ranked(
-    query: IndexQuery, points: list[edge.ScoredPoint], memories: dict[Any, Memory]
-) -> list[Hit]:
-    """The channel's hits. ``memories`` collects what is decoded, for the next channel."""
-    scored: list[tuple[float, Memory]] = []
-    for point in points:
-        name = point.id
-        memory = memories.get(name)
-        if memory is None:
-            payload = point.payload or {}
-            memory = memories[name] = decoded(payload["record"], payload["expired_at"])
-        scored.append((point.score, memory))
-    scored.sort(key=lambda each: (-each[0], each[1].id, each[1].version))
-    if max(query.known_at, abs(query.valid_at or 0)) >= _FLOATS_ROUND:
-        scored = [each for each in scored if admits(query, each[1])]
-    best = scored[: query.limit]
-    return [Hit(memory, score, rank) for rank, (score, memory) in enumerate(best, start=1)]
-
-
 def _shown(generation: Generation) -> str:
     return (
         f"pipeline {generation.pipeline!r}, embedder {generation.embedder!r}, "
         f"schema {generation.schema!r}"
     )
+
+
+def _hits(
+    query: IndexQuery, scored: list[tuple[float, Any]], memories: dict[Any, Memory]
+) -> list[Hit]:
+    found = [(score, memories[name]) for score, name in scored]
+    if rounds(query):
+        found = [each for each in found if admits(query, each[1])][: query.limit]
+    return [Hit(memory, score, rank) for rank, (score, memory) in enumerate(found, start=1)]

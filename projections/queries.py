@@ -85,8 +85,8 @@ Answer = dict[Channel, list[Hit]]
 class SearchIndex(Projection, Protocol):
     """A projection that can be searched.
 
-    Obligations: no hit that ``admits`` refuses; equal scores are ordered by (memory id, version),
-    also where the limit cuts through them (of very many the index may choose); IDF is computed
+    Obligations: no hit that ``admits`` refuses; equal scores are ordered by point id, also where
+    the limit cuts through them (of very many the index may choose); IDF is computed
     over the tenant's points alone; a channel the index does not have raises
     ``UnsupportedFilter``; searches from several threads while one other thread applies are safe
     and see every ``apply`` whole or not at all.

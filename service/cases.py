@@ -69,8 +69,8 @@ class MemoryView(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     qualifier: str | msgspec.UnsetType = msgspec.UNSET
     kind: str | msgspec.UnsetType = msgspec.UNSET
     status: str | msgspec.UnsetType = msgspec.UNSET
-    valid_from: str | None | msgspec.UnsetType = msgspec.UNSET
-    valid_to: str | None | msgspec.UnsetType = msgspec.UNSET
+    valid_from: str | msgspec.UnsetType | None = msgspec.UNSET
+    valid_to: str | msgspec.UnsetType | None = msgspec.UNSET
     trust: int | msgspec.UnsetType = msgspec.UNSET
     supports: int | msgspec.UnsetType = msgspec.UNSET
     scope: dict[str, str] | None = None
@@ -362,9 +362,9 @@ class _Run:
     def _fits(self, memory: MemoryRecord, status: str, view: MemoryView) -> bool:
         for name in ("attribute", "value", "subject", "qualifier", "kind"):
             wanted = getattr(view, name)
-            if wanted is not msgspec.UNSET:
-                if wanted.casefold() != getattr(memory, name).casefold():
-                    return False
+            found = getattr(memory, name)
+            if wanted is not msgspec.UNSET and wanted.casefold() != found.casefold():
+                return False
         if view.status is not msgspec.UNSET and view.status != status:
             return False
         if view.trust is not msgspec.UNSET and view.trust != memory.trust:

@@ -16,7 +16,7 @@ from typing import Annotated, Any
 
 import msgspec
 import typer
-from typer.core import TyperCommand, TyperOption
+from typer.core import TyperCommand
 
 from memstream.recall.engine import Settings
 from memstream.schemas.errors import Fault, InvalidScope, NotFound
@@ -40,10 +40,58 @@ WAIT_SECONDS = 10.0
 """How long a read waits for another process's worker before it answers from what there is."""
 
 _DIRECTORY, _SCOPE = "memstream.directory", "memstream.scope"
+_WHOSE = "Where and whose"
 _OFFSET = re.compile(r"([+-])(\d\d):?(\d\d)")
 
 
 # Options
+
+
+def _owner(kind: str) -> Any:
+    return typer.Option(
+        envvar=f"MEMSTREAM_{kind.upper()}",
+        metavar="NAME",
+        help=f"Whose memory: one {kind}'s.",
+        rich_help_panel=_WHOSE,
+    )
+
+
+def _where_and_whose(
+    directory: Annotated[
+        str,
+        typer.Option(
+            "--dir",
+            "-d",
+            envvar="MEMSTREAM_DIR",
+            metavar="PATH",
+            help="The memory directory.",
+            rich_help_panel=_WHOSE,
+        ),
+    ] = DEFAULT_DIRECTORY,
+    tenant: Annotated[
+        str | None,
+        typer.Option(
+            "--tenant",
+            "-t",
+            envvar="MEMSTREAM_TENANT",
+            metavar="NAME",
+            help="The tenant.",
+            rich_help_panel=_WHOSE,
+        ),
+    ] = None,
+    user: Annotated[str | None, _owner("user")] = None,
+    agent: Annotated[str | None, _owner("agent")] = None,
+    session: Annotated[str | None, _owner("session")] = None,
+    channel: Annotated[str | None, _owner("channel")] = None,
+    task: Annotated[str | None, _owner("task")] = None,
+) -> None:
+    """Never called: typer reads the shared options off its signature."""
+
+
+def _shared_options() -> list[Any]:
+    template = typer.Typer(add_completion=False)
+    template.command()(_where_and_whose)
+    return list(typer.main.get_command(template).params)
 
 
 class InDirectory(TyperCommand):
@@ -51,18 +99,7 @@ class InDirectory(TyperCommand):
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
-        self.params += [
-            TyperOption(
-                param_decls=["--dir", "-d", "directory"],
-                envvar="MEMSTREAM_DIR",
-                default=DEFAULT_DIRECTORY,
-                show_default=True,
-                show_envvar=True,
-                metavar="PATH",
-                help="The memory directory.",
-                rich_help_panel="Where and whose",
-            )
-        ]
+        self.params += _shared_options()[:1]
 
     def invoke(self, ctx: Any) -> Any:
         ctx.meta[_DIRECTORY] = Path(ctx.params.pop("directory"))
@@ -74,17 +111,7 @@ class InScope(InDirectory):
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
-        for name in ("tenant", *OWNERS):
-            self.params.append(
-                TyperOption(
-                    param_decls=[f"--{name}", "-t"] if name == "tenant" else [f"--{name}"],
-                    envvar=f"MEMSTREAM_{name.upper()}",
-                    show_envvar=True,
-                    metavar="NAME",
-                    help="The tenant." if name == "tenant" else f"Whose memory: one {name}'s.",
-                    rich_help_panel="Where and whose",
-                )
-            )
+        self.params += _shared_options()[1:]
 
     def invoke(self, ctx: Any) -> Any:
         given = {name: ctx.params.pop(name) for name in ("tenant", *OWNERS)}
@@ -129,15 +156,15 @@ def utc_offset(text: str) -> timezone:
 AsJson = Annotated[bool, typer.Option("--json", help="Answer with one JSON document.")]
 ObservedAt = Annotated[
     datetime | None,
-    typer.Option(parser=instant, metavar="TIME", help="When it was said or seen. [default: now]"),
+    typer.Option(parser=instant, metavar="TIME", help="When it was said or seen. Default: now."),
 ]
 AsOf = Annotated[
     datetime | None,
-    typer.Option(parser=instant, metavar="TIME", help="What was true then. [default: now]"),
+    typer.Option(parser=instant, metavar="TIME", help="What was true then. Default: now."),
 ]
 KnownAt = Annotated[
     datetime | None,
-    typer.Option(parser=instant, metavar="TIME", help="What was believed then. [default: now]"),
+    typer.Option(parser=instant, metavar="TIME", help="What was believed then. Default: now."),
 ]
 EmbedderName = Annotated[
     str | None,

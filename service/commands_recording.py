@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -53,7 +54,7 @@ EventId = Annotated[
     typer.Option("--id", help="The event's own id: the same id again changes nothing."),
 ]
 SourceOption = Annotated[
-    SourceKind | None, typer.Option(help="Where it comes from. [default: from what it is]")
+    SourceKind | None, typer.Option(help="Where it comes from. Default: from what it is.")
 ]
 TrustOption = Annotated[
     int | None, typer.Option(min=0, max=4, help="At most what the source may have.")
@@ -68,7 +69,7 @@ MemoryId = Annotated[str, typer.Argument(metavar="ID", help="A memory's id, or i
 )
 def record(
     ctx: typer.Context,
-    what: Annotated[What, typer.Argument(metavar="WHAT", help="What happened.")] = "turn",
+    what: Annotated[What, typer.Argument(metavar="WHAT", help="turn, tool-call, tool-result, feedback or session-closed.")] = "turn",
     text: Annotated[
         str, typer.Option(help="What was said or returned; - reads standard input.")
     ] = "",
@@ -92,7 +93,7 @@ def record(
     embedder: EmbedderName = None,
     as_json: AsJson = False,
 ) -> None:
-    """Record one event: turn, tool-call, tool-result, feedback or session-closed.
+    """Record a turn, a tool call, a tool result or feedback.
 
     Appends and returns; a worker, or the next command that reads, makes memories of it.
     """
@@ -150,7 +151,7 @@ def import_(
         timezone | None,
         typer.Option(
             "--utc-offset", parser=utc_offset, metavar="OFFSET",
-            help="What times without an offset are read in. [default: Z]",
+            help="What times without an offset are read in. Default: Z.",
         ),
     ] = None,
     only_append: Annotated[
@@ -159,7 +160,9 @@ def import_(
     embedder: EmbedderName = None,
     as_json: AsJson = False,
 ) -> None:
-    """Import conversations from a file or a folder. Importing again adds only what is new.
+    """Import conversations from a file or a folder.
+
+    Importing again adds only what is new.
 
     Exit code 3 when some pieces could not be read; each is named with its place.
     """  # fmt: skip
@@ -249,7 +252,7 @@ def correct(
     as_json: AsJson = False,
 ) -> None:
     """Withdraw a memory's value and state another in its place."""
-    _correct(ctx, as_json, lambda memory: memory.correct(
+    _appended(ctx, as_json, lambda memory: memory.correct(
         scope_of(ctx), memory_id, replacement, reason=reason, observed_at=observed_at
     ))  # fmt: skip
 
@@ -266,8 +269,11 @@ def forget(
     observed_at: ObservedAt = None,
     as_json: AsJson = False,
 ) -> None:
-    """Withdraw a memory; restore takes it back. To destroy content, see erase."""
-    _correct(ctx, as_json, lambda memory: memory.forget(
+    """Withdraw a memory; restore takes it back.
+
+    To destroy content, see erase.
+    """
+    _appended(ctx, as_json, lambda memory: memory.forget(
         scope_of(ctx), memory_id, reason=reason, observed_at=observed_at
     ))  # fmt: skip
 
@@ -285,7 +291,7 @@ def restore(
     as_json: AsJson = False,
 ) -> None:
     """Take back an earlier forget or correct."""
-    _correct(ctx, as_json, lambda memory: memory.restore(
+    _appended(ctx, as_json, lambda memory: memory.restore(
         scope_of(ctx), memory_id, reason=reason, observed_at=observed_at
     ))  # fmt: skip
 
@@ -306,7 +312,7 @@ def review(
     as_json: AsJson = False,
 ) -> None:
     """Approve or reject an event that the gate held or quarantined."""
-    _correct(ctx, as_json, lambda memory: memory.review(
+    _appended(ctx, as_json, lambda memory: memory.review(
         scope_of(ctx), event, approve=approve, reviewer=reviewer, reason=reason, trust=trust,
         observed_at=observed_at,
     ))  # fmt: skip
@@ -315,12 +321,14 @@ def review(
 # Parts
 
 
-def _correct(ctx: typer.Context, as_json: bool, append: Any) -> None:
+def _appended(
+    ctx: typer.Context, as_json: bool, append: Callable[[Memory], Position]
+) -> None:
     """One append that names a memory or an event: what was recorded before it is processed first,
     so that the name is known."""
     with opened(ctx) as here:
         caught_up(here)
-        position: Position = append(here.memory)
+        position = append(here.memory)
     answer_position(position, as_json=as_json)
 
 
@@ -365,6 +373,3 @@ def _print_import(path: Path, report: ImportReport) -> None:
             f"{len(report.broken)} pieces were not imported; mend them and import again: "
             "what is there already is not added twice"
         )
-
-
-__all__ = ["Memory", "commands"]

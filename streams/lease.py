@@ -1,28 +1,35 @@
 """The worker lease: one worker at a time per memory directory, free again the moment it dies.
 
-The lease is an exclusive SQLite transaction on a file of its own, held open. SQLite locks files
-the same way on every platform, keeps threads of one process apart as well, and the system drops
-the lock when the process ends, however it ends. Who holds it stands in a file beside it, for
-messages only: it may be stale and nothing depends on it.
+The lease is the system's lock on an open file, held for as long as the holder wants or lives; the
+system drops it when the process ends, however it ends. It is tied to the open file and not to the
+process (``flock``, on Windows a byte range lock), so threads of one process exclude each other as
+well, and reading the file elsewhere in the process does not drop it. Who holds it stands in a
+file beside it, for messages only: it may be stale and nothing depends on it.
 """
 
 from __future__ import annotations
 
 import os
 import socket
-import sqlite3
+import sys
 import threading
 from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
 from types import TracebackType
 from typing import Self
+from weakref import WeakSet
 
 import msgspec
 
 from memstream.schemas.errors import LeaseHeld
 from memstream.streams.clock import Clock
 from memstream.streams.sqlite_files import FileUnavailable
+
+if sys.platform == "win32":
+    import msvcrt
+else:
+    import fcntl
 
 
 class Holder(msgspec.Struct, frozen=True):
@@ -47,13 +54,13 @@ class WorkerLease:
         self._holder_path = directory / "worker.json"
         self._clock = clock
         self._lock = threading.Lock()
-        self._connection: sqlite3.Connection | None = None
-        self._process = 0
+        self._handle: int | None = None
+        _LEASES.add(self)
 
     @property
     def held(self) -> bool:
         """Whether this object holds the lease."""
-        return self._connection is not None and self._process == os.getpid()
+        return self._handle is not None
 
     def acquire(self) -> bool:
         """Takes the lease if it is free; True if this object holds it now. Never waits.
@@ -61,24 +68,19 @@ class WorkerLease:
         Raises ``FileUnavailable`` if the directory cannot be used.
         """
         with self._lock:
-            if self.held:
+            if self._handle is not None:
                 return True
-            connection = None
             try:
-                connection = sqlite3.connect(
-                    self.path, timeout=0, isolation_level=None, check_same_thread=False
-                )
-                connection.execute("BEGIN EXCLUSIVE")
-            except sqlite3.Error as error:
-                if connection is not None:
-                    connection.close()
-                if getattr(error, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_BUSY:
-                    return False
+                handle = os.open(self.path, os.O_CREAT | os.O_RDWR, 0o600)
+            except OSError as error:
                 raise FileUnavailable(
-                    f"worker lease {self.path} cannot be taken: {error}; mend: check that the "
-                    "directory exists and is writable"
+                    f"worker lease {self.path} cannot be taken: {error.strerror}; mend: check "
+                    "that the directory exists and is writable"
                 ) from error
-            self._connection, self._process = connection, os.getpid()
+            if not _try_lock(handle):
+                os.close(handle)
+                return False
+            self._handle = handle
             self._tell()
             return True
 
@@ -92,12 +94,18 @@ class WorkerLease:
     def release(self) -> None:
         """Gives the lease back. Idempotent; harmless for one that is not held."""
         with self._lock:
-            connection, self._connection = self._connection, None
-            if connection is None or self._process != os.getpid():
-                return
-            with suppress(OSError):  # information only
-                self._holder_path.unlink(missing_ok=True)
-            connection.close()
+            handle, self._handle = self._handle, None
+            if handle is not None:
+                with suppress(OSError):  # information only
+                    self._holder_path.unlink(missing_ok=True)
+                os.close(handle)
+
+    def _forget(self) -> None:
+        """In a forked child: the lease is the parent's. Its lock stays with the parent's file."""
+        self._lock = threading.Lock()
+        handle, self._handle = self._handle, None
+        if handle is not None:
+            os.close(handle)
 
     def __enter__(self) -> Self:
         if not self.acquire():
@@ -121,3 +129,34 @@ class WorkerLease:
         with suppress(OSError):  # information only: a full disk must not stop the worker
             fresh.write_bytes(msgspec.json.encode(holder))
             fresh.replace(self._holder_path)
+
+
+if sys.platform == "win32":
+
+    def _try_lock(handle: int) -> bool:
+        try:
+            msvcrt.locking(handle, msvcrt.LK_NBLCK, 1)
+        except OSError:
+            return False
+        return True
+
+else:
+
+    def _try_lock(handle: int) -> bool:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return False
+        return True
+
+
+_LEASES: WeakSet[WorkerLease] = WeakSet()
+
+
+def _forget_after_fork() -> None:
+    for lease in list(_LEASES):
+        lease._forget()
+
+
+if hasattr(os, "register_at_fork"):  # where there is no fork there is nothing to forget
+    os.register_at_fork(after_in_child=_forget_after_fork)

@@ -11,7 +11,7 @@ from typing import cast
 from zlib import crc32
 
 from memstream.schemas.codec import SealedRow
-from memstream.schemas.errors import Fault, InvalidEvent
+from memstream.schemas.errors import Fault, InvalidEvent, LogUnavailable
 from memstream.schemas.events import SourceKind
 from memstream.schemas.instants import EPOCH
 from memstream.streams.sqlite_files import FileKind
@@ -150,13 +150,15 @@ class Envelopes:
         subject = self.subject(connection, envelope[0])
         if subject is None:
             insert = "INSERT INTO subjects(subject) VALUES (?)"
-            subject = connection.execute(insert, (envelope[0],)).lastrowid or 0
+            subject = int(connection.execute(insert, (envelope[0],)).lastrowid or 0)
         values = (subject, *envelope[1:])
         row = connection.execute(_ENVELOPE, values).fetchone()
         if row is None:
             insert = "INSERT INTO envelopes VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, ?)"
-            row = (connection.execute(insert, values).lastrowid,)
-        found = row[0], subject, partition_of(envelope[0], self._partitions)
+            number = int(connection.execute(insert, values).lastrowid or 0)
+        else:
+            number = int(row[0])
+        found = number, subject, partition_of(envelope[0], self._partitions)
         self._pending[envelope] = found
         return found
 
@@ -166,8 +168,13 @@ class Envelopes:
         if found is None:
             if len(self._names) >= _MOST_CACHED:
                 self._names.clear()
-            row: Envelope = connection.execute(_ENVELOPE_AT, (number,)).fetchone()
-            found = self._names[number] = row
+            row = connection.execute(_ENVELOPE_AT, (number,)).fetchone()
+            if row is None:
+                raise LogUnavailable(
+                    f"event log: envelope {number} is missing, the file is damaged; "
+                    f"mend: {LOG_FILE.mend}"
+                )
+            found = self._names[number] = cast("Envelope", row)
         return found
 
     def keep(self) -> None:

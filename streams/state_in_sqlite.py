@@ -1,6 +1,6 @@
 """The state store: processor state and derived topics of one generation, in one SQLite file.
 
-Public: ``StateStore``, ``Transaction`` (what a batch writes through) and ``DeadLetter``.
+Public: ``StateStore`` and ``DeadLetter``; what a batch writes through is ``state_transaction``.
 
 One process writes (the one that holds the worker lease, or an erasure); any number of threads and
 processes read. State, derived events, memory versions, outcomes and the log position of a batch

@@ -127,7 +127,8 @@ class LogConformance(ABC):
             log.append([row(f"{batch}-{at}") for at in range(4)])
             clock.advance(timedelta(seconds=-10))
         times = [entry.row.recordedtime for entry in log.of_subject("acme/user:ada")]
-        assert all(a is not None and b is not None and a < b for a, b in zip(times, times[1:]))
+        assert len(times) == 12
+        assert times == sorted(set(times))  # type: ignore[type-var]
         log.close()
 
     def test_an_instant_is_found_by_its_recorded_time(self, log: EventLog) -> None:

@@ -72,6 +72,7 @@ ENGLISH = {
     "for the next 3 days": ["2023-11-16..2023-11-19"],
     "over the past two months": ["2023-09-15..2023-11-15"],
     "within a week": ["2023-11-15..2023-11-22"],
+    "1,000 days ago": ["2021-02-18..2021-02-19"],
     "20 minutes ago": ["2023-11-15T10:10..2023-11-15T10:11"],
     # weeks, months, quarters, years
     "last week": ["2023-11-06..2023-11-13"],
@@ -188,6 +189,7 @@ CHINESE = {
     "2018年至今": ["2018-01-01..2023-11-15"],
     "自2019年以来": ["2019-01-01.."],
     "2015年之前": ["..2015-01-01"],
+    "3月以来": ["2023-03-01.."],
     "10月1号、2号": ["2023-10-01..2023-10-02", "2023-10-02..2023-10-03"],
     "昨晚8点": ["2023-11-14T20:00..2023-11-14T21:00"],
     "明天下午三点半": ["2023-11-16T15:30..2023-11-16T15:31"],
@@ -371,6 +373,8 @@ _ANCHORS = st.one_of(
 @given(text=st.one_of(_ANY_TEXT, _NEAR_DATES), anchor=_ANCHORS)
 @example(text="9" * 5000 + " years ago", anchor=WEDNESDAY)
 @example(text="\ud800 yesterday \udfff昨天", anchor=WEDNESDAY)
+@example(text="30,for 1,000 days", anchor=WEDNESDAY)
+@example(text="5月前晚上年黑色星期五", anchor=WEDNESDAY)
 @example(text="²/³/2020 ٣ days ago", anchor=WEDNESDAY)
 def test_no_input_raises_and_every_span_is_sound(text: str, anchor: datetime | None) -> None:
     for language in (None, "en", "zh"):
@@ -455,7 +459,7 @@ def _bench() -> ModuleType:
     return module
 
 
-@pytest.mark.parametrize(("language", "right"), [("en", 0.96), ("zh", 0.97)])
+@pytest.mark.parametrize(("language", "right"), [("en", 0.96), ("zh", 0.95)])
 def test_the_recorded_expressions(language: str, right: float) -> None:
     path = MEASURES / f"dev_{language}.json"
     if not path.exists():
@@ -463,3 +467,9 @@ def test_the_recorded_expressions(language: str, right: float) -> None:
     result = _bench().measure(path)
     assert result["right"] >= right
     assert result["wrong"] <= 0.02
+
+
+@pytest.mark.parametrize("text", ["农历八月十五", "农历2015年十月初一", "大年初一见", "正月三十", "腊月"])
+def test_the_lunar_calendar_is_not_guessed(text: str) -> None:
+    (span,) = find_dates(text, datetime(2017, 3, 22, tzinfo=UTC))
+    assert span.unresolved == "lunar calendar"

@@ -32,7 +32,7 @@ from memstream.schemas.events import (
     TurnRecorded,
     WriteDecided,
 )
-from memstream.schemas.ids import served_key, derived_id
+from memstream.schemas.ids import derived_id, served_key
 
 AT = datetime(2025, 3, 4, 5, 6, tzinfo=UTC)
 TYPE_OF = {kind: name for name, kind in RAW_TYPES.items()}
@@ -83,8 +83,7 @@ def turn(text: str, role: Role = "user", **more: Any) -> Event:
 
 def served(*texts: str, name: str = "s1", at: datetime = AT) -> Event:
     items = tuple(
-        ServedItem(f"m{rank}", 1, rank, 0.5, served_key(text))
-        for rank, text in enumerate(texts, 1)
+        ServedItem(f"m{rank}", 1, rank, 0.5, served_key(text)) for rank, text in enumerate(texts, 1)
     )
     return event(ContextServed(query="music", items=items), name=name, at=at)
 

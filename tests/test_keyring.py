@@ -63,7 +63,7 @@ def test_keys_come_from_the_clock_that_was_given(tmp_path: Path) -> None:
 
 
 def test_an_unknown_key_is_no_destroyed_key(ring: SqliteKeyRing) -> None:
-    with pytest.raises(SealBroken, match="not in key ring.*mend"):
+    with pytest.raises(SealBroken, match=r"not in key ring.*mend"):
         ring.key_by_id("b7a4a6d2-0000-4000-8000-000000000000")
 
 
@@ -250,7 +250,7 @@ def test_a_ring_carried_over_a_fork_gives_no_nonce_and_no_new_key(ring: SqliteKe
 
 
 def test_what_cannot_be_used_is_stated(path: Path) -> None:
-    with pytest.raises(LogUnavailable, match="key ring .*cannot be created.*mend"):
+    with pytest.raises(LogUnavailable, match=r"key ring .*cannot be created.*mend"):
         SqliteKeyRing(path.parent / "nowhere" / "keys.db", SystemClock())
     path.write_bytes(b"")
     with pytest.raises(FileUnavailable, match="empty, it was truncated; mend"):

@@ -110,7 +110,7 @@ def test_a_file_of_another_kind_is_refused_and_left_alone(path: Path) -> None:
     other.commit()
     other.close()
     before = path.read_bytes()
-    with pytest.raises(LogUnavailable, match="of another kind.*mend"):
+    with pytest.raises(LogUnavailable, match=r"of another kind.*mend"):
         SqliteLog(path, SystemClock())
     assert path.read_bytes() == before
 
@@ -120,7 +120,7 @@ def test_a_newer_schema_is_refused(path: Path) -> None:
     file = sqlite3.connect(path)
     file.execute("PRAGMA user_version=99")
     file.close()
-    with pytest.raises(LogUnavailable, match="version 99 is newer.*upgrade"):
+    with pytest.raises(LogUnavailable, match=r"version 99 is newer.*upgrade"):
         SqliteLog(path, SystemClock())
 
 
@@ -136,7 +136,7 @@ def test_a_truncated_file_is_stated(path: Path, left: int) -> None:
 
 def test_a_file_that_is_no_database_is_stated(path: Path) -> None:
     path.write_bytes(b"dear diary, " * 1000)
-    with pytest.raises(LogUnavailable, match="not a database.*mend"):
+    with pytest.raises(LogUnavailable, match=r"not a database.*mend"):
         SqliteLog(path, SystemClock())
 
 
@@ -152,10 +152,10 @@ def test_overwritten_pages_are_stated(path: Path) -> None:
 
 
 def test_a_missing_directory_and_a_lost_file_are_stated(path: Path) -> None:
-    with pytest.raises(LogUnavailable, match="cannot be created.*mend"):
+    with pytest.raises(LogUnavailable, match=r"cannot be created.*mend"):
         SqliteLog(path.parent / "nowhere" / "log.db", SystemClock())
     path.with_name("log.db-wal").write_bytes(b"left over")
-    with pytest.raises(LogUnavailable, match="missing but log.db-wal is there.*mend"):
+    with pytest.raises(LogUnavailable, match=r"missing but log.db-wal is there.*mend"):
         SqliteLog(path, SystemClock())
 
 
@@ -215,11 +215,15 @@ def test_a_really_full_file_system_is_stated(tmp_path: Path) -> None:
         pytest.skip("this user cannot mount a small file system")
     try:
         log = SqliteLog(disk / "log.db", SystemClock())
-        kept = []
-        with pytest.raises(LogUnavailable, match="full|I/O error"):
+        kept: list[str] = []
+
+        def fill() -> None:
             for at in range(300):
                 log.append([row(str(at), payload=b"x" * 5000)])
                 kept.append(str(at))
+
+        with pytest.raises(LogUnavailable, match=r"full|I/O error"):
+            fill()
         assert len(kept) > 10
         assert [entry.row.id for entry in log.of_subject("acme/user:ada")] == kept
         log.close()
@@ -234,7 +238,7 @@ def test_a_lock_held_too_long_is_stated(path: Path) -> None:
     log = SqliteLog(path, SystemClock(), wait_s=0.05)
     other = sqlite3.connect(path, isolation_level=None)
     other.execute("BEGIN IMMEDIATE")
-    with pytest.raises(LogUnavailable, match="locked; another process held its lock.*mend"):
+    with pytest.raises(LogUnavailable, match=r"locked; another process held its lock.*mend"):
         log.append([row("a")])
     other.execute("ROLLBACK")
     other.close()

