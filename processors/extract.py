@@ -186,7 +186,10 @@ class Reader:
         stated = self._without_fiction(text, found, facts, left) if facts else []
         stated = _without_taken_back(stated)
         assertions: list[Assertion] = []
+        named = {sentence.start for sentence, fact in stated if fact.withdraws}
         for sentence, fact in stated:
+            if sentence.start in named and fact.corrects:
+                fact = msgspec.structs.replace(fact, corrects=False)
             assertions.extend(self._assertions(event, text, sentence, fact, speaker, anchor))
         return assertions, left
 
