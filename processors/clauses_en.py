@@ -52,7 +52,7 @@ def _split(words: Words, dated: Dated, quoted: frozenset[int], book: Rulebook) -
                 after in comma_joins
                 or _starts_clause(words, following, book)
                 or (len(clause.spoken) == 1 and clause.spoken.raw[0][:1].isupper())
-                or bool(book.phrase_list("small_talk").length_at(norm, following))
+                or _ends_in_filler(words, following, book)
                 or _is_filler(clause.spoken, book)
             )
         elif word in always and (len(clause.spoken) or clause.lead):
@@ -119,6 +119,13 @@ def _is_filler(words: Words, book: Rulebook) -> bool:
     return True
 
 
+def _ends_in_filler(words: Words, start: int, book: Rulebook) -> bool:
+    """Whether nothing but filler follows: "..., please remember that"."""
+    if not book.phrase_list("small_talk").length_at(words.norm, start):
+        return False
+    return _is_filler(copied(words, range(start, len(words))), book)
+
+
 def _guard(found: list[Clause], words: Words, dated: Dated, book: Rulebook) -> None:
     """Marks what asserts nothing. A guard word silences its own clause and the rest."""
     conditions = book.phrase_list("conditions")
@@ -134,10 +141,7 @@ def _guard(found: list[Clause], words: Words, dated: Dated, book: Rulebook) -> N
         start = skip(book, "openers", spoken, 0)
         first = spoken.norm[start] if start < len(spoken) else ""
         clause.filler = _is_filler(spoken, book)
-        clause.correction = any(
-            book.phrase_list("corrections").length_at(spoken.norm, index)
-            for index in range(len(spoken))
-        )
+        clause.correction = book.phrase_list("corrections").anywhere(spoken.norm)
         if clause.lead == ":" and not (
             previous is None
             or previous.filler
@@ -157,7 +161,7 @@ def _guard(found: list[Clause], words: Words, dated: Dated, book: Rulebook) -> N
         if clause.lead == "that" and previous is not None:
             remembered = skip(book, "openers", previous.spoken, 0) == len(previous.spoken)
             dead = silenced or not remembered
-        if any(doubts.length_at(spoken.norm, index) for index in range(len(spoken))):
+        if doubts.anywhere(spoken.norm):
             dead = True
             silenced = True
         if silenced and clause.lead == "but" and first not in conditions:
@@ -229,7 +233,12 @@ def _goes_on(clause: Clause, before: Clause, spoken: Words, start: int, book: Ru
     word = spoken.norm[start]
     if clause.lead not in ("and", ",", "but", "then", "so", ";", "plus"):
         return False
+    if any(each in _OTHERS for each in before.words.norm):
+        return False
     return before.subject != "none" and (word in book.heads or word in ("do", "does", "no", "am"))
+
+
+_OTHERS = frozenset("you your people they he she them who everyone will would could ll 'll 'd".split())
 
 
 def _subject_at(

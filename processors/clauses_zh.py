@@ -76,9 +76,8 @@ def _guard(found: list[Clause], words: Words, book: Rulebook) -> None:
     previous: Clause | None = None
     for clause in found:
         norm = clause.spoken.norm
-        places = range(len(norm))
         clause.filler = _is_filler(clause.spoken, book)
-        clause.correction = any(corrections.length_at(norm, at) for at in places)
+        clause.correction = corrections.anywhere(norm)
         if clause.lead in ("：", ":") and not (
             previous is None
             or previous.filler
@@ -87,10 +86,10 @@ def _guard(found: list[Clause], words: Words, book: Rulebook) -> None:
         ):
             silenced = True
         said = [*clause.lead, *norm]
-        if any(phrases.length_at(said, at) for phrases in silencing for at in range(len(said))):
+        if any(phrases.anywhere(said) for phrases in silencing):
             silenced = True
         clause.alive = not silenced
-        if any(asks.length_at(norm, at) for at in places):
+        if asks.anywhere(norm):
             clause.alive = False
         previous = clause
     if words.norm[-1:] and words.norm[-1] in "？?":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from datetime import UTC, datetime
 
@@ -25,6 +26,9 @@ _LABELS = {
 }
 
 
+_FIRST_WORD = re.compile(r"[A-Za-z]+|[^\W_]")
+
+
 class Remainder(msgspec.Struct, frozen=True):
     """The sentences of one event that are kept as free text."""
 
@@ -39,6 +43,9 @@ class Remainder(msgspec.Struct, frozen=True):
 def is_small_talk(sentence: str, book: Rulebook) -> bool:
     """Whether a sentence is nothing but greeting, thanks or filler."""
     if len(sentence) > 120:
+        return False
+    first = _FIRST_WORD.search(sentence)
+    if first is not None and not book.phrase_list("small_talk").begins(first.group().lower()):
         return False
     words = split_words(book.language, sentence)
     at = 0

@@ -131,7 +131,7 @@ class Reader:
             found = []
         return [
             msgspec.structs.replace(assertion, ordinal=ordinal)
-            for ordinal, assertion in enumerate(found)
+            for ordinal, assertion in enumerate(_once(found))
         ]
 
     def _turn(self, event: Event, data: TurnRecorded) -> list[Assertion]:
@@ -478,6 +478,16 @@ def _episode(event: Event, whole: str, rest: Remainder, speaker: str) -> Asserti
         language=rest.language,
         rule="episode",
     )
+
+
+def _once(found: Sequence[Assertion]) -> list[Assertion]:
+    """Without what the same event already said."""
+    first = {
+        (each.subject, each.attribute, each.value, each.qualifier, each.polarity, each.withdraws,
+         each.valid_from, each.valid_to): each
+        for each in reversed(found)
+    }  # fmt: skip
+    return list(reversed(first.values()))
 
 
 def _mended(

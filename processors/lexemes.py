@@ -33,10 +33,12 @@ from snowballstemmer.russian_stemmer import RussianStemmer
 LEXEMES_VERSION = 1
 """Raise it when any text could get other lexemes: stores built with another one must be rebuilt."""
 
-AVERAGE_LENGTH = 16.0
+AVERAGE_LENGTH = 28.0
 """Lexemes of an average document. A constant, so that a document's weights never depend on what
-else is stored. Chat turns of 23 English words have 12 on average, Chinese turns of 30 characters
-20; what else a memory is found by (its context, entities, aliases) adds a few."""
+else is stored. Chat turns of 23 English words have 12 on average, Chinese ones of 30 characters
+20, and context, entities and aliases come on top. A value on the long side keeps one-line turns
+from winning by being short: on long chats of two people, recall of the evidence among ten hits was
+0.604 with 12, 0.609 with 16, 0.617 with 28 and 0.623 with 48."""
 
 K1 = 1.2
 B = 0.75

@@ -134,10 +134,16 @@ class Rulebook:
         self._sequences: list[_Sequence] = []
         self._known: set[str] = {CODE, REDACTED}
         self._matchers: dict[str, Matcher] = {}
+        self._place: dict[int, tuple[int, int]] = {}
+        self._subjectless: set[str] = set()
         for rule in self.rules:
             for pattern in rule.say:
                 self._compile(rule, pattern)
         self.heads = self._heads()
+        verbs = "|".join(map(re.escape, self._grammar.get("name_verbs", ())))
+        self._subject = re.compile(
+            rf"\b(?:[Ii]m?|[Ii]ve|[Mm]y|[Ww]e|[Oo]ur)\b|[^\W\d_a-z]\w+(?:['’]s|(?:\s\w+){{0,3}}?\s(?:{verbs})\b)"
+        )
         self._trigger = self._trigger_test()
 
     def grammar(self, name: str) -> tuple[str, ...]:
@@ -152,13 +158,19 @@ class Rulebook:
         """The trigger words in a sentence, sorted; most sentences have none."""
         if self.language == "en":
             found = self._matchers.keys() & set(_EN_WORD.findall(sentence.lower().replace("’", "'")))
-            return sorted(found)
+            if not found or self._subject.search(sentence):
+                return sorted(found)
+            return sorted(found & self._subjectless)
         seen = {run for run in self._trigger.findall(sentence.lower()) if run}
         return sorted(each for run in seen for each in self._inside[run])
 
     def matches(self, words: Sequence[str], triggers: Sequence[str]) -> list[Match]:
         """The rules that fit a clause of these words, the most literal first."""
         known = self._known
+        present = " ".join(words)
+        triggers = [each for each in triggers if not each.isalnum() or each in present]
+        if self.language == "en" and not triggers:
+            return []
         doc = Doc(self._vocab, words=[word if word in known else "@" for word in words])
         found: list[Match] = []
         for trigger in triggers:
@@ -174,8 +186,6 @@ class Rulebook:
         return found
 
     def _compile(self, rule: Rule, pattern: str) -> None:
-        if not hasattr(self, "_place"):
-            self._place: dict[int, tuple[int, int]] = {}
         for elements in _Parser(self, rule.id, pattern).sequences():
             number = len(self._sequences)
             sequence = _in_runs(rule, elements, pattern)
@@ -184,41 +194,45 @@ class Rulebook:
                 self._known.add(word)
             for trigger in sorted(self._triggers_of(sequence, pattern)):
                 matcher = self._matchers.setdefault(trigger, Matcher(self._vocab))
+                if "none" in rule.subjects:
+                    self._subjectless.add(trigger)
                 for run, words in enumerate(sequence.runs):
                     if words:
                         name = f"{number}/{run}"
-                        matcher.add(name, [[{"ORTH": {"IN": sorted(each)}} for each in words]])
+                        matcher.add(name, [_token_pattern(words)])
                         self._place[self._vocab.strings[name]] = (number, run)
 
     def _triggers_of(self, sequence: _Sequence, pattern: str) -> set[str]:
         """The words of which a sentence must hold one for this sequence to be tried."""
-        common = set(self._grammar.get("common", ()))
-        if self.language == "zh":
-            runs = [
-                "".join(next(iter(word)) for word in run)
-                for run in sequence.runs
-                if run and all(len(word) == 1 for word in run)
-            ]
-            runs = [run for run in runs if run not in common]
-            if runs:
-                return {max(runs, key=len)}
-        else:
-            literal = [
-                word for run in sequence.runs for word in run if not word & common and CODE not in word
-            ]
-            if literal:
-                return set(max(literal, key=lambda word: (len(min(word, key=len)), -len(word))))
-        for capture in sequence.captures:
-            kind = capture.kind or sequence.rule.value
-            name = "jobs" if kind == "job" else kind[1:-1] if kind.startswith("<") else ""
-            if kind in ("code", "command", "path"):
-                return {"`", "/"}
-            if name:
-                return {self._rarest(entry) for entry in self._list(name, sequence.rule.id)}
+        common = frozenset(self._grammar.get("common", ()))
+        frequent = frozenset(self._grammar.get("frequent", ()))
+        kinds = [capture.kind or sequence.rule.value for capture in sequence.captures]
+        if "code" in kinds or "path" in kinds:
+            return {"`", "/"}
+        if "convention" in kinds and self.language == "en":
+            words = self._grammar.get("convention_words", ())
+            return {self._rarest(word) for word in words if _EN_WORD.search(word)}
+        literal = self._literals(sequence)
+        for avoided in (common | frequent, common):
+            rare = [words for words in literal if not words & avoided]
+            if rare:
+                return set(max(rare, key=lambda words: (len(min(words, key=len)), -len(words))))
+            for kind in kinds:
+                name = "jobs" if kind == "job" else kind[1:-1] if kind.startswith("<") else ""
+                if name:
+                    return {self._rarest(entry) for entry in self._list(name, sequence.rule.id)}
         raise InvalidRule(
             f"rule {sequence.rule.id}: {pattern!r} holds only common words, so every sentence would "
             "try it; mend: name a rarer word in it"
         )
+
+    def _literals(self, sequence: _Sequence) -> list[frozenset[str]]:
+        """The words a sentence must hold; in Chinese, the runs of characters."""
+        if self.language == "en":
+            return [word for run in sequence.runs for word in run if CODE not in word]
+        return [
+            frozenset(("".join(next(iter(word)) for word in run),)) for run in sequence.runs if run
+        ]
 
     def _rarest(self, entry: str) -> str:
         if self.language == "zh":
@@ -267,14 +281,18 @@ class Phrases:
                 self._by_first.setdefault(words[0], []).append(words)
         for phrases in self._by_first.values():
             phrases.sort(key=lambda words: (-len(words), words))
+        self._alone = frozenset(
+            word for word, phrases in self._by_first.items() if len(phrases[-1]) == 1
+        )
 
     def length_at(self, words: Sequence[str], start: int) -> int:
         """How many words the longest phrase at ``start`` has; 0 for none."""
         if start >= len(words):
             return 0
         for phrase in self._by_first.get(words[start], ()):
-            if tuple(words[start : start + len(phrase)]) == phrase:
-                return len(phrase)
+            size = len(phrase)
+            if size == 1 or tuple(words[start : start + size]) == phrase:
+                return size
         return 0
 
     def length_before(self, words: Sequence[str], end: int) -> int:
@@ -284,8 +302,18 @@ class Phrases:
                 return end - start
         return 0
 
+    def begins(self, word: str) -> bool:
+        """Whether a phrase begins with the word."""
+        return word in self._by_first
+
+    def anywhere(self, words: Sequence[str]) -> bool:
+        """Whether one of the phrases stands anywhere in the words."""
+        if self._by_first.keys().isdisjoint(words):
+            return False
+        return any(self.length_at(words, at) for at in range(len(words)))
+
     def __contains__(self, word: str) -> bool:
-        return any(len(phrase) == 1 for phrase in self._by_first.get(word, ()))
+        return word in self._alone
 
 
 def read_rule_file(path: Path) -> RuleFile:
@@ -312,6 +340,14 @@ def hash_of(paths: Sequence[Path]) -> str:
         content = path.read_bytes()
         digest.update(len(content).to_bytes(8, "big") + content)
     return digest.hexdigest()
+
+
+def _token_pattern(words: Sequence[frozenset[str]]) -> list[dict[str, object]]:
+    """The token pattern of a run, in spaCy's form."""
+    return [
+        {"ORTH": next(iter(each))} if len(each) == 1 else {"ORTH": {"IN": sorted(each)}}
+        for each in words
+    ]
 
 
 _EN_WORD = re.compile(r"[^\W_]+(?:-[^\W_]+)*|'ll|[`/]")

@@ -293,6 +293,8 @@ class _Reading:
         if "value" in match.captures:
             start, end = match.captures["value"]
             kind = match.kinds["value"]
+            if end == len(words) and clause.ended_by in _LEFT_OPEN.get(kind, ()):
+                return []
             found = read_values(self._text, words, start, end, kind, rule, self._book)
             if rule.whole and found and end == len(words) and not self._ends_there(words, found[-1]):
                 return []
@@ -395,6 +397,12 @@ class _Reading:
         ]  # fmt: skip
 
 
+_LEFT_OPEN = {
+    "thing": frozenset("that which who whom whose where when whenever how if unless than".split()),
+    "action": frozenset((":", "：", "if", "unless", "that")),
+    "name": frozenset(("and", "or")),
+}
+"""What ends a clause so that a value before it is not all that was meant."""
 _CONTRASTS = ("不是", "而不是", "不在", "not")
 _REASONS = frozenset(("because", "因为", "由于"))
 _BEFORE_CONTRAST = frozenset("not in at to for as from with on the".split())

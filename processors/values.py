@@ -83,7 +83,8 @@ class _Region:
         while changed and self.end > self.start:
             changed = False
             length = trailing.length_before(norm[: self.end], self.end)
-            if length and self.end - length >= self.start:
+            titled = self.words.raw[self.end - 1][:1].isupper() and self.end - self.start > 1
+            if length and not titled and self.end - length >= self.start:
                 self.end -= length
                 changed = True
             elif norm[self.end - 1] in _PUNCTUATION:
@@ -158,14 +159,14 @@ def _thing(region: _Region) -> Value | None:
         if len(norm) > _LONGEST_CHINESE_THING:
             return None
         refused = region.book.phrase_list("not_in_values")
-        if any(refused.length_at(norm, at) for at in range(len(norm))):
+        if refused.anywhere(norm):
             return None
         return region.value(skip=_determiners(region))
     determiners = _determiners(region)
     if len(norm) > _LONGEST_THING or determiners >= len(norm):
         return None
     refused = region.book.phrase_list("not_in_values")
-    if any(refused.length_at(norm, at) for at in range(len(norm))):
+    if refused.anywhere(norm):
         return None
     if not any(character.isalnum() for character in "".join(norm)):
         return None
@@ -191,13 +192,37 @@ def _is_title(region: _Region, at: int) -> bool:
 
 
 def _parts(region: _Region) -> list[_Region]:
-    """The items of a list. A comma counts only where a later "and" or "or" closes the list."""
+    """The items of a list. A comma counts only where a later "and" or "or" closes the list, and a
+    conjunction only where both sides can stand alone."""
     if region.book.language == "zh":
         return _chinese_parts(region)
     norm = region.norm
+    commas, conjunctions = _joints(region)
+    if commas and not conjunctions:
+        first = region.part(0, commas[0])
+        adjective = len(first.norm) > 1 and first.norm[-2] in ("a", "an", "the")
+        return [] if adjective else [first]
+    if not conjunctions:
+        return [region]
+    last = conjunctions[-1]
+    end = next((at for at in commas if at > last + 1), len(norm))
+    cuts = sorted(at for at in (*commas, *conjunctions) if at <= last)
+    found: list[_Region] = []
+    begin = 0
+    for at in [*cuts, end]:
+        if at > begin:
+            found.append(region.part(begin, at))
+        begin = at + 1
+    found = [part for part in found if part.start < part.end]
+    return found if _stand_alone(found, region.book) else [region.part(0, end)]
+
+
+def _joints(region: _Region) -> tuple[list[int], list[int]]:
+    """Where the commas and the conjunctions of a region are, fixed pairs left whole."""
+    norm = region.norm
     binomials = region.book.phrase_list("binomials")
-    cuts: list[int] = []
-    closed = False
+    commas: list[int] = []
+    conjunctions: list[int] = []
     at = 0
     while at < len(norm):
         length = binomials.length_at(norm, at)
@@ -205,26 +230,30 @@ def _parts(region: _Region) -> list[_Region]:
             at += length
             continue
         if norm[at] in ("and", "or", "&", "plus"):
-            cuts.append(at)
-            closed = True
+            conjunctions.append(at)
         elif norm[at] == ",":
-            cuts.append(at)
+            commas.append(at)
         at += 1
-    commas = [at for at in cuts if norm[at] == ","]
-    if not closed and commas:
-        return [region.part(0, commas[0])]
-    if closed and norm[cuts[-1]] == ",":
-        last = max(at for at in cuts if norm[at] != ",")
-        after = next(at for at in cuts if at > last)
-        cuts = [at for at in cuts if at <= last]
-        norm = norm[:after]
-    found: list[_Region] = []
-    begin = 0
-    for at in [*cuts, len(norm)]:
-        if at > begin:
-            found.append(region.part(begin, at))
-        begin = at + 1
-    return [part for part in found if part.start < part.end]
+    return commas, conjunctions
+
+
+def _stand_alone(parts: list[_Region], book: Rulebook) -> bool:
+    """Whether the parts are items of their own: not "the sound and look of it", "action and
+    horror movies" or "improving schools and roads", where a word belongs to several of them."""
+    if not parts or parts[0].norm[0] == "the":
+        return len(parts) > 1 and parts[1].norm[0] == "the"
+    prepositions = book.phrase_list("prepositions")
+    heads = book.phrase_list("shared_heads")
+    for before, after in zip(parts, parts[1:], strict=False):
+        acts = after.norm[0].endswith("ing") or after.norm[0] == "to"
+        if acts:
+            continue
+        if before.norm[0].endswith("ing") and len(before.norm) > 1:
+            return False
+        if any(word in prepositions for word in before.norm):
+            return False
+    last = parts[-1].norm
+    return not (len(last) > 1 and last[-1] in heads and len(parts[0].norm) == 1)
 
 
 _CHINESE_JOINS = frozenset("、和跟与及")
@@ -257,7 +286,19 @@ def _chinese_parts(region: _Region) -> list[_Region]:
         begin = at
     if begin < len(norm):
         found.append(region.part(begin, len(norm)))
-    return [part for part in found if part.start < part.end]
+    found = [part for part in found if part.start < part.end]
+    return found if _stands_alone_in_chinese(found, region.book) else [region]
+
+
+def _stands_alone_in_chinese(parts: list[_Region], book: Rulebook) -> bool:
+    """Not "画小狗和小猫" or "数学和科学的问题", where a verb or a noun belongs to both."""
+    if len(parts) < 2:
+        return True
+    verbs = book.phrase_list("verbs")
+    if "的" in parts[-1].norm[:-1] and not any("的" in part.norm for part in parts[:-1]):
+        return False
+    acting = [part.norm[0] in verbs and len(part.norm) > 1 for part in parts]
+    return not acting[0] or all(acting)
 
 
 def _names(region: _Region) -> list[Value]:
@@ -283,7 +324,7 @@ def _chinese_name(region: _Region) -> list[Value]:
         return []
     if norm[0].isascii():
         return [region.part(0, len(norm)).value()] if len(norm) <= 3 else []
-    if not 1 < len(norm) <= 4 or any(refused.length_at(norm, at) for at in range(len(norm))):
+    if not 1 < len(norm) <= 4 or refused.anywhere(norm):
         return []
     return [region.value()]
 
@@ -368,6 +409,11 @@ def _actions(region: _Region) -> list[Value]:
     if not norm or len(norm) > longest or REDACTED in norm:
         return []
     if region.book.phrase_list("not_actions").length_at(norm, 0):
+        return []
+    refused = region.book.phrase_list("not_in_actions")
+    if norm[-1] in region.book.phrase_list("dangling"):
+        return []
+    if refused.anywhere(norm):
         return []
     return [region.value()]
 
@@ -501,7 +547,7 @@ def _habits(region: _Region) -> list[Value]:
     norm = region.norm
     verb = region.book.phrase_list("habit_verbs").length_at(norm, 0)
     refused = region.book.phrase_list("not_in_values")
-    if not verb or len(norm) > 8 or any(refused.length_at(norm, at) for at in range(len(norm))):
+    if not verb or len(norm) > 8 or refused.anywhere(norm):
         return []
     return [region.value()]
 
@@ -574,6 +620,13 @@ def _shorts(region: _Region) -> list[Value]:
     return [region.value(skip=_determiners(region))]
 
 
+def _trades(region: _Region) -> list[Value]:
+    """A few words with one of the trade among them: "commit messages"."""
+    trade = region.book.phrase_list("convention_words")
+    named = any(trade.length_at(region.norm, at) for at in range(len(region.norm)))
+    return _shorts(region) if named else []
+
+
 def _conventions(region: _Region) -> list[Value]:
     """A rule of work, recognised by a word of the trade in it."""
     trade = region.book.phrase_list("convention_words")
@@ -609,6 +662,7 @@ _READERS: dict[str, Callable[[_Region], list[Value]]] = {
     "path": _paths,
     "short": _shorts,
     "convention": _conventions,
+    "trade": _trades,
 }
 VALUE_KINDS = frozenset(_READERS)
 """The kinds of value a rule may ask for, beside ``<list>``."""

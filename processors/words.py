@@ -36,27 +36,30 @@ class Words:
 def split_words(language: Literal["en", "zh"], text: str) -> Words:
     """The words of a text. Linear in its length."""
     words = Words()
-    add = words.add
+    norms, raws = words.norm.append, words.raw.append
+    starts, ends = words.start.append, words.end.append
     english = language == "en"
     for match in (_ENGLISH if english else _CHINESE).finditer(text):
         raw = match.group()
         start, end = match.span()
-        if match.lastgroup == "code":
-            add("@code", raw, start, end)
-        elif match.lastgroup == "redacted":
-            add("@redacted", raw, start, end)
-        elif not english:
-            add(raw.lower(), raw, start, end)
-        else:
-            norm = raw.lower()
+        norm = raw.lower()
+        kind = match.lastgroup
+        if kind is not None:
+            norm = "@code" if kind == "code" else "@redacted"
+        elif english:
             opened = _OPENED.get(norm)
             if opened is None:
-                add(norm.replace("’", "'") if "’" in norm else norm, raw, start, end)
-            elif opened[1]:
-                for each in opened:
-                    add(each, raw, start, end)
+                if "’" in norm:
+                    norm = norm.replace("’", "'")
             else:
-                add(opened[0], raw, start, end)
+                norm, more = opened
+                if more:
+                    words.add(norm, raw, start, end)
+                    norm = more
+        norms(norm)
+        raws(raw)
+        starts(start)
+        ends(end)
     return words
 
 
@@ -66,7 +69,7 @@ _ENGLISH = re.compile(
     _CODE
     + "|"
     + _ADDRESS
-    + r"|[A-Za-z]+(?=n['’]t\b)|n['’]t\b|['’](?:s|m|re|ve|d|ll|S|M|RE|VE|D|LL)\b"
+    + r"|['’]cause\b|[A-Za-z]+(?=n['’]t\b)|n['’]t\b|['’](?:s|m|re|ve|d|ll|S|M|RE|VE|D|LL)\b"
     + r"|[$€£¥]\d[\d.,]*\d|[$€£¥]\d|\d+(?:[.,:]\d+)+(?:[A-Za-z%]+)?"
     + r"|\w+(?:[.\-+/#&@]\w+|['’](?=[A-Z])\w+)*(?:\+\+|#|%)?|\.\.\.|--|\S"
 )
@@ -84,6 +87,9 @@ _OPENED: dict[str, tuple[str, str]] = {
     "n't": ("not", ""),
     "n’t": ("not", ""),
     "cannot": ("can", "not"),
+    "'cause": ("because", ""),
+    "’cause": ("because", ""),
+    "cuz": ("because", ""),
     "im": ("i", "'m"),
     "ive": ("i", "'ve"),
     "dont": ("do", "not"),

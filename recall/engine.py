@@ -7,7 +7,7 @@ floor, collapse what says the same, pack under the budget, render.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Protocol
 
 import msgspec
@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from memstream.processors.lexemes import lexemes
 from memstream.projections.queries import Channel, Hit, IndexQuery
 from memstream.recall.evidence import Evidence, Item
-from memstream.recall.fusion import fused
+from memstream.recall.fusion import fused, lifted
 from memstream.recall.packing import estimated_tokens, packed
 from memstream.recall.rendering import line_of, rendered
 from memstream.schemas.errors import UnsupportedFilter
@@ -33,20 +33,23 @@ _SUBJECT_WORDS = frozenset(("user", "用户"))
 
 
 class Settings(msgspec.Struct, frozen=True):
-    """How recall chooses.
+    """How recall chooses. The defaults are those that do best in ``python -m bench evaluation``.
 
-    ``floor`` is the least share of the question's rarity-weighted words that an item found by
-    words alone must hold; ``dense_floor`` the least cosine for one found by meaning alone. Both
-    apply to their channel before fusion.
+    ``candidates`` are asked of each channel. ``floor`` is the least lexical score, ``dense_floor``
+    the least cosine of an item that was found by meaning alone. The weights are the channels'
+    shares in the fused score; for ``subject_weight``, ``neighbour_weight`` and
+    ``together_seconds`` see ``fusion.lifted``.
     """
 
     candidates: int = 50
     limit: int = 10
-    rrf_k: float = 20.0
     floor: float = 0.0
     dense_floor: float = 0.82
-    dense_weight: float = 1.0
-    lexical_weight: float = 1.0
+    dense_weight: float = 0.4
+    lexical_weight: float = 0.6
+    subject_weight: float = 0.2
+    neighbour_weight: float = 0.2
+    together_seconds: float = 120.0
 
 
 class Embedding(Protocol):
@@ -83,9 +86,7 @@ def recalled(
     """The evidence for a request. Pure but for ``search`` and ``embedder``."""
     query = _index_query(request, embedder, settings)
     hits = search(query) if query is not None else {}
-    kept = {channel: _above_floor(channel, found, settings) for channel, found in hits.items()}
-    weights = {"dense": settings.dense_weight, "bm25": settings.lexical_weight}
-    items = _collapsed(fused(kept, k=settings.rrf_k, weights=weights))
+    items = _collapsed(_chosen(request.query, hits, settings))
     most = settings.limit if request.limit is None else request.limit
     chosen, omitted = items[:most], 0
     if request.budget_tokens is not None:
@@ -144,9 +145,31 @@ def _index_query(
     )
 
 
-def _above_floor(channel: str, hits: Sequence[Hit], settings: Settings) -> list[Hit]:
-    floor = settings.dense_floor if channel == "dense" else settings.floor
-    return [hit for hit in hits if hit.score >= floor]
+def _chosen(query: str, hits: Mapping[Channel, Sequence[Hit]], settings: Settings) -> list[Item]:
+    """The hits of all channels in one order, without those that no channel vouches for."""
+    weights = {"dense": settings.dense_weight, "bm25": settings.lexical_weight}
+    items = fused(hits, weights=weights, depth=settings.candidates)
+    asked = frozenset(lexemes(query)) - _SUBJECT_WORDS
+
+    def asked_about(memory: Memory) -> bool:
+        name = frozenset(lexemes(memory.subject))
+        return bool(name) and name <= asked
+
+    return lifted(
+        [item for item in items if _above_floor(item, settings)],
+        asked_about=asked_about,
+        subject_weight=settings.subject_weight,
+        neighbour_weight=settings.neighbour_weight,
+        together=timedelta(seconds=settings.together_seconds),
+    )
+
+
+def _above_floor(item: Item, settings: Settings) -> bool:
+    """Whether a channel vouches for the item: by its words, or else by its meaning."""
+    lexical, dense = item.found.get("bm25"), item.found.get("dense")
+    return (lexical is not None and lexical.score >= settings.floor) or (
+        dense is not None and dense.score >= settings.dense_floor
+    )
 
 
 def _collapsed(items: Iterable[Item]) -> list[Item]:

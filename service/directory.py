@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Callable
+from functools import lru_cache
 from pathlib import Path
 from typing import TypeVar
 
@@ -143,7 +144,8 @@ def _remove(path: Path) -> None:
     if path.is_dir():
         shutil.rmtree(path)
         return
-    for each in (path, path.with_name(path.name + ".wal")):
+    # The write-ahead log first: left alone it would be replayed into the next, empty file.
+    for each in (path.with_name(path.name + ".wal"), path):
         each.unlink(missing_ok=True)
 
 
@@ -153,5 +155,15 @@ def stamp_of(pipeline: Pipeline, embedder: Embedder) -> Generation:
 
 
 def pipeline_of(files: Files) -> Pipeline:
-    """The pipeline with the directory's own settings."""
-    return standard_pipeline(files.root)
+    """The pipeline with the directory's own settings. Compiling its rules takes most of a second,
+    and processors keep nothing of their own, so directories with equal settings share one."""
+    root = files.root
+    paths = [root / "attributes.toml", root / "policy.toml", *sorted(root.glob("rules/*.toml"))]
+    settings = tuple((path, path.read_bytes()) for path in paths if path.is_file())
+    return _compiled(root if settings else None, settings)
+
+
+@lru_cache(maxsize=8)
+def _compiled(root: Path | None, settings: tuple[tuple[Path, bytes], ...]) -> Pipeline:
+    del settings  # part of the key: a changed file is compiled anew
+    return standard_pipeline(root)

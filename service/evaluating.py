@@ -357,7 +357,7 @@ def _locomo_dialogue(sample: Mapping[str, Any], at: int) -> Dialogue:
         unknown += strange
         evidence = tuple(f"{name}/{each}" for each in known)
         questions.append(Question(str(asked["question"]), category, evidence))
-    notes = ()
+    notes: tuple[str, ...] = ()
     if unknown:
         named = ", ".join(map(repr, unknown))
         notes = (f"{name}: {len(unknown)} evidence ids that name no turn were left out: {named}",)

@@ -282,7 +282,9 @@ class Host:
     def worker_error(self) -> str:
         """Why the worker cannot go on; empty if it can."""
         error = None if self._worker is None else self._worker.last_error
-        return "" if error is None else str(error)
+        if error is None:
+            return ""
+        return str(error) if isinstance(error, MemstreamError) else f"{type(error).__name__}: {error}"
 
     def doctor(self) -> Diagnosis:
         """Examines everything."""

@@ -8,6 +8,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from memstream.processors.lexemes import lexemes
 from memstream.projections.embedders import Embedder
 from memstream.projections.queries import Channel, IndexQuery
 from memstream.recall.scan import newest
@@ -15,7 +16,6 @@ from memstream.schemas.errors import KeyDestroyed
 from memstream.schemas.events import ContextServed
 from memstream.schemas.instants import OPEN_MICROS
 from memstream.schemas.scope import Scope
-from memstream.processors.lexemes import lexemes
 from memstream.service.directory import Stores, stamp_of
 from memstream.service.reports import RebuildReport, ReplayReport
 from memstream.streams.embedded import EmbeddedRuntime, Progress

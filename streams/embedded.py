@@ -9,6 +9,7 @@ arrival order does not matter, it can be tried again at any time.
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import Callable, Sequence
 from datetime import timedelta
 
@@ -18,8 +19,16 @@ import structlog
 from memstream.processors.pipeline import Pipeline
 from memstream.projections.projection import Projection, Step
 from memstream.schemas.codec import Codec
-from memstream.schemas.errors import KeyDestroyed, LogUnavailable
-from memstream.schemas.events import Data, ErasureRequested, Event
+from memstream.schemas.errors import (
+    InvalidEvent,
+    KeyDestroyed,
+    LogUnavailable,
+    MemstreamError,
+    ProjectionDamaged,
+    SealBroken,
+    UnknownEventType,
+)
+from memstream.schemas.events import ErasureRequested, Event
 from memstream.schemas.sealing import Sealer
 from memstream.streams.clock import Clock
 from memstream.streams.log import Entry, EventLog
@@ -38,6 +47,10 @@ ERASURES = "erasures"
 """The consumer whose committed offsets say which erasure requests are finished."""
 ERASED = "erased"
 """The outcome of an event whose content was destroyed."""
+
+_ERASURE = "erasure.requested"
+_OF_ONE_EVENT = (UnknownEventType, InvalidEvent, SealBroken)
+"""What is wrong with one row only: it becomes a dead letter and the rest goes on."""
 
 _LOGGER = structlog.get_logger(__name__)
 
@@ -59,8 +72,8 @@ class EmbeddedRuntime:
         *,
         erases: bool = True,
     ) -> None:
-        """``erases`` False leaves erasures that were requested and not finished to the runtime
-        that serves: a rebuild beside it must not destroy what that one still needs."""
+        """``erases`` False puts erasures off until ``finish_erasures``: a rebuild beside the
+        runtime that serves must not destroy what that one still needs."""
         self.log = log
         self.codec = codec
         self.pipeline = pipeline
@@ -68,6 +81,7 @@ class EmbeddedRuntime:
         self.projections = tuple(projections)
         self.clock = clock
         self._erases = erases
+        self._put_off: list[Entry] = []
         self._fresh: list[Step] = []
 
     def drain(
@@ -101,15 +115,24 @@ class EmbeddedRuntime:
         return done
 
     def project(self, *, keep_going: Callable[[], bool] = lambda: True) -> None:
-        """Brings every projection to the store's last step."""
+        """Brings every projection to the store's last step. One that fails does not keep the
+        others back; its error is raised when they are done."""
         last = self.store.last_seq()
-        for projection in self.projections:
-            position = projection.position()
-            while position < last and keep_going():
-                steps = self._steps_after(position)
-                projection.apply(steps)
-                position = steps[-1].seq
-        self._fresh.clear()
+        failure: MemstreamError | None = None
+        try:
+            for projection in self.projections:
+                try:
+                    position = projection.position()
+                    while position < last and keep_going():
+                        steps = self._steps_after(position)
+                        projection.apply(steps)
+                        position = steps[-1].seq
+                except MemstreamError as error:
+                    failure = failure or error
+        finally:
+            self._fresh.clear()
+        if failure is not None:
+            raise failure
 
     def retry_dead_letters(self) -> int:
         """Tries every unresolved dead letter again, due or not; gives how many now went through."""
@@ -120,49 +143,89 @@ class EmbeddedRuntime:
         found: list[Step] = []
         for stored in self.store.steps_from(after, limit):
             entry = self._entry(stored.partition, stored.offset)
-            found.append(msgspec.structs.replace(stored, event=self._opened(entry)))
+            found.append(msgspec.structs.replace(stored, event=self._readable(entry)))
         return found
+
+    def finish_erasures(self) -> None:
+        """Does the erasures that were put off, as far as they are not done. Afterwards this
+        runtime's stores hold nothing of what they name."""
+        put_off, self._put_off = self._put_off, []
+        for request in put_off:
+            event = self._readable(request)
+            if event is not None and isinstance(event.data, ErasureRequested):
+                self._erase(request, event.data)
 
     # One batch
 
     def _process(self, partition: int, start: int, limit: int) -> int:
+        """Processes the next entries, up to the next erasure; an erasure is a batch by itself."""
         entries = self.log.read(partition, start, limit)
-        erasures: list[tuple[Entry, Event]] = []
+        if not entries:
+            raise LogUnavailable(
+                f"partition {partition}: no event from offset {start} on, though the log ends "
+                "later; mend: restore log.db from a copy"
+            )
+        if self._erases and entries[0].row.type == _ERASURE:
+            self._process_erasure(entries[0])
+            return 1
+        steps: list[Step] = []
         with self.store.transaction() as transaction:
             for entry in entries:
-                event = self._opened(entry)
-                if event is not None and isinstance(event.data, ErasureRequested):
-                    erasures.append((entry, event))
-                self._fresh.append(self._step(transaction, entry, event))
-            transaction.advance(partition, entries[-1].offset + 1)
-        for entry, event in erasures:
-            self._erase(entry, event.data)
-        return len(entries)
+                if entry.row.type == _ERASURE:
+                    if self._erases:
+                        break
+                    self._put_off.append(entry)
+                steps.append(self._step(transaction, entry))
+            transaction.advance(partition, steps[-1].offset + 1)
+        self._keep(steps)
+        return len(steps)
 
-    def _step(
-        self, transaction: Transaction, entry: Entry, event: Event | None, attempts: int = 1
-    ) -> Step:
+    def _process_erasure(self, request: Entry) -> None:
+        """Erases first and moves on afterwards, so that one that was cut off is done again."""
+        event = self._readable(request)
+        if event is not None and isinstance(event.data, ErasureRequested):
+            self._erase(request, event.data)
+        if self.store.positions().get(request.partition, 0) <= request.offset:
+            with self.store.transaction() as transaction:
+                step = self._step(transaction, request)
+                transaction.advance(request.partition, request.offset + 1)
+            self._keep([step])
+
+    def _step(self, transaction: Transaction, entry: Entry, attempts: int = 1) -> Step:
         """One event through the pipeline; its failure is kept as a dead letter."""
-        row = entry.row
         derived: tuple[Event, ...] = ()
-        if event is not None:
-            try:
+        event: Event | None = None
+        outcome: str | None = ERASED
+        try:
+            event = self._opened(entry)
+            if event is not None:
                 with transaction.isolated() as state:
                     derived = tuple(self.pipeline(state, event))
-            except Exception as error:
-                self._dead_letter(transaction, entry, error, attempts)
-            else:
-                if attempts > 1:
-                    transaction.resolve_dead_letter(entry.partition, entry.offset)
+                outcome = None
+        except (sqlite3.Error, ProjectionDamaged, LogUnavailable):
+            raise  # the store's or the key ring's fault, not the event's
+        except Exception as error:
+            outcome = None
+            self._dead_letter(transaction, entry, error, attempts)
+        else:
+            if attempts > 1:
+                transaction.resolve_dead_letter(entry.partition, entry.offset)
         return transaction.add_step(
             partition=entry.partition,
             offset=entry.offset,
-            scope=row.subject,
-            event_id=row.id,
+            scope=entry.row.subject,
+            event_id=entry.row.id,
             event=event,
             derived=derived,
-            outcome=None if event is not None else ERASED,
+            outcome=outcome,
         )
+
+    def _keep(self, steps: Sequence[Step]) -> None:
+        """Keeps committed steps for the projections, as long as they follow one another."""
+        fresh = self._fresh
+        if fresh and steps and fresh[-1].seq + 1 != steps[0].seq:
+            fresh.clear()
+        fresh.extend(steps)
 
     def _dead_letter(
         self, transaction: Transaction, entry: Entry, error: Exception, attempts: int
@@ -194,44 +257,95 @@ class EmbeddedRuntime:
         went_through = 0
         for letter in letters:
             entry = self._entry(letter.partition, letter.offset)
-            event = self._opened(entry)
+            if self._is_followed(entry) and self._would_go_through(entry):
+                self._derive_again_with(entry, letter)
+                went_through += 1
+                continue
             with self.store.transaction() as transaction:
-                step = self._step(transaction, entry, event, letter.attempts + 1)
-            self._fresh.append(step)
+                step = self._step(transaction, entry, letter.attempts + 1)
+            self._keep([step])
             went_through += bool(step.derived)
         return went_through
 
+    def _is_followed(self, entry: Entry) -> bool:
+        """Whether later events of the scope have been processed without this one."""
+        end = self.store.positions().get(entry.partition, 0)
+        later = self.log.of_subject(entry.row.subject)
+        return any(entry.offset < each.offset < end for each in later)
+
+    def _would_go_through(self, entry: Entry) -> bool:
+        try:
+            with self.store.transaction() as transaction:
+                step = self._step(transaction, entry)
+                raise _RolledBack(went_through=bool(step.derived))
+        except _RolledBack as tried:
+            return tried.went_through
+
+    def _derive_again_with(self, entry: Entry, letter: DeadLetter) -> None:
+        """Lets a late event take its place in the order of the log, as a rebuild would have it,
+        so that versions do not depend on when it went through."""
+        with self.store.transaction() as transaction:
+            # Due at once: if this is cut off, the next drain does it again.
+            transaction.add_dead_letter(
+                partition=letter.partition,
+                offset=letter.offset,
+                scope=letter.scope,
+                event_id=letter.event_id,
+                attempts=letter.attempts,
+                error=letter.error,
+                retry_at=self.clock.now(),
+            )
+        end = self.store.positions().get(entry.partition, 0)
+        self._clear(letter.scope)
+        self._derive_again(letter.scope, entry.partition, end)
+
     # Erasure
 
-    def _erase(self, request: Entry, data: Data) -> None:
+    def _erase(self, request: Entry, data: ErasureRequested) -> None:
         """Destroys what a request names: keys first, then every derived copy.
 
-        The log remembers which requests are finished, so a replay destroys nothing again; one
-        that was cut off is finished when it is processed the next time. Only keys older than the
+        The log remembers which requests are finished, so a replay destroys nothing again; it only
+        clears stores that read the content before it was destroyed. Only keys older than the
         request's own go: what was recorded after it stays. Afterwards the scope's state is what
-        a replay of the rest makes of it.
+        a replay of the rest makes of it, and the request is processed.
         """
-        done = self.log.committed(ERASURES).get(request.partition, 0)
-        if not self._erases or request.offset < done or not isinstance(data, ErasureRequested):
-            return
-        sealer = self.codec.sealer
         scope = request.row.subject
-        if sealer is None:
-            raise LogUnavailable(
-                f"{scope}: this log is not sealed, so nothing in it can be erased; "
-                "mend: open it with its key ring"
-            )
-        if data.events:
-            self._reseal(sealer, scope, frozenset(data.events))
-        sealer.ring.destroy(scope, older_than=request.row.key_id)
-        sealer.forget()
-        self.log.scrub()
-        self.store.erase_scope(scope)
-        for projection in self.projections:
-            projection.erase(scope, events=[], memories=[])
-        self._derive_again(scope)
+        finished = request.offset < self.log.committed(ERASURES).get(request.partition, 0)
+        if finished and not self._remembers_erased(request):
+            return
+        if not finished:
+            sealer = self.codec.sealer
+            if sealer is None:
+                raise LogUnavailable(
+                    f"{scope}: this log is not sealed, so nothing in it can be erased; "
+                    "mend: open it with its key ring"
+                )
+            if data.events:
+                self._reseal(sealer, scope, frozenset(data.events))
+            sealer.ring.destroy(scope, older_than=request.row.key_id)
+            sealer.forget()
+            self.log.scrub()
+        self._clear(scope)
+        position = self.store.positions().get(request.partition, 0)
+        self._derive_again(scope, request.partition, max(position, request.offset + 1))
         self.project()
-        self.log.commit(ERASURES, {request.partition: request.offset + 1})
+        if not finished:
+            self.log.commit(ERASURES, {request.partition: request.offset + 1})
+
+    def _remembers_erased(self, request: Entry) -> bool:
+        """Whether the store processed an event of the scope that was erased meanwhile."""
+        scope = request.row.subject
+        return any(
+            self.store.outcome_of(scope, entry.row.id) not in (ERASED, None)
+            for entry in self.log.of_subject(scope)
+            if entry.offset < request.offset and self._is_erased(entry)
+        )
+
+    def _is_erased(self, entry: Entry) -> bool:
+        try:
+            return self._opened(entry) is None
+        except _OF_ONE_EVENT:
+            return False
 
     def _reseal(self, sealer: Sealer, scope: str, erased: frozenset[str]) -> None:
         """Seals every event of the scope but the erased ones under the current key."""
@@ -240,19 +354,33 @@ class EmbeddedRuntime:
         for entry in self.log.of_subject(scope):
             if entry.row.key_id == current or entry.row.id in erased:
                 continue
-            event = self._opened(entry)
+            event = self._readable(entry)
             if event is not None:
                 row = self.codec.to_row(event)
                 fresh.append(msgspec.structs.replace(entry, row=row))
         self.log.replace_all(fresh)
 
-    def _derive_again(self, scope: str) -> None:
-        """Runs what is left of a scope through the pipeline, as a rebuild would."""
-        positions = self.store.positions()
+    def _clear(self, scope: str) -> None:
+        """Removes all that was derived from a scope, here and in every projection."""
+        self._fresh.clear()
+        self.store.erase_scope(scope)
+        for projection in self.projections:
+            projection.erase(scope, events=[], memories=[])
+
+    def _derive_again(self, scope: str, partition: int, end: int) -> None:
+        """Runs a scope's events below ``end`` through the pipeline, as a rebuild would, and moves
+        there if the partition was not as far."""
+        letters = {
+            (each.partition, each.offset): each.attempts for each in self.store.dead_letters(scope)
+        }
+        steps: list[Step] = []
         with self.store.transaction() as transaction:
             for entry in self.log.of_subject(scope):
-                if entry.offset < positions.get(entry.partition, 0):
-                    self._fresh.append(self._step(transaction, entry, self._opened(entry)))
+                if entry.offset < end:
+                    attempts = letters.get((entry.partition, entry.offset), 0) + 1
+                    steps.append(self._step(transaction, entry, attempts))
+            transaction.advance(partition, end)
+        self._keep(steps)
 
     # Reading the log
 
@@ -279,3 +407,18 @@ class EmbeddedRuntime:
             return self.codec.from_row(entry.row)
         except KeyDestroyed:
             return None
+
+    def _readable(self, entry: Entry) -> Event | None:
+        """The event of an entry; None where it was erased or cannot be read (a dead letter)."""
+        try:
+            return self._opened(entry)
+        except _OF_ONE_EVENT:
+            return None
+
+
+class _RolledBack(Exception):
+    """Ends a trial transaction without keeping anything of it."""
+
+    def __init__(self, *, went_through: bool) -> None:
+        super().__init__()
+        self.went_through = went_through

@@ -41,11 +41,11 @@ from memstream.streams.log_rows_in_sqlite import (
     SELECT_IN,
     Envelopes,
     Found,
-    Values,
+    envelope_of,
+    micros_of,
     of_partition,
     partition_of,
     row_of,
-    values_of,
 )
 from memstream.streams.sqlite_files import (
     WAIT_SECONDS,
@@ -123,7 +123,7 @@ class SqliteLog:
         that no column can hold (invalid Unicode, a number beyond 64 bits, a naive time)."""
         if not rows:
             return []
-        call = _Call([values_of(row) for row in rows])
+        call = _Call(rows)
         self._waiting.append(call)
         with self._writing:
             if call.positions is None and call.error is None:
@@ -209,7 +209,7 @@ class SqliteLog:
                         found = self._writer.execute(query, (entry.offset,)).fetchone()
                         there = found and self._entry(self._writer, entry.partition, found)
                         _check_same(self.path, entry, there)
-                        envelope = self._envelopes.number(self._writer, values_of(entry.row)[1])[0]
+                        envelope = self._envelopes.number(self._writer, envelope_of(entry.row))[0]
                         values = (envelope, entry.row.payload, entry.offset)
                         self._writer.execute(of_partition(update, entry.partition), values)
                         self._unchecked_bytes += len(entry.row.payload)
@@ -344,15 +344,17 @@ class SqliteLog:
         answers: list[list[Position]] = []
         for call in calls:
             positions: list[Position] = []
-            for event_id, envelope, micros, away, payload in call.rows:
+            for row in call.rows:
+                envelope = envelope_of(row)
                 number, subject, partition = known.get(envelope) or number_of(connection, envelope)
                 end = ends.get(partition)
                 if end is None:
                     end = ends[partition] = self._end(partition, now)
                 offset = end.offset = end.offset + 1
                 recorded = end.recorded = end.recorded + 1
+                event_id = row.id
                 end.records.append(
-                    (offset, recorded, event_id, subject, number, micros, away, payload)
+                    (offset, recorded, event_id, subject, number, micros_of(row), row.payload)
                 )
                 positions.append(Position(partition, offset, envelope[0], event_id))
             answers.append(positions)
@@ -366,18 +368,18 @@ class SqliteLog:
         answers: list[list[Position]] = []
         for call in calls:
             positions: list[Position] = []
-            for event_id, envelope, micros, away, payload in call.rows:
-                number, subject, partition = self._envelopes.number(connection, envelope)
-                found = connection.execute(self._by_id[partition], (subject, event_id)).fetchone()
+            for row in call.rows:
+                number, subject, partition = self._envelopes.number(connection, envelope_of(row))
+                found = connection.execute(self._by_id[partition], (subject, row.id)).fetchone()
                 if found is None:
                     end = self._end(partition, now)
                     at, recorded = end.offset + 1, end.recorded + 1
-                    record = (at, recorded, event_id, subject, number, micros, away, payload)
+                    record = (at, recorded, row.id, subject, number, micros_of(row), row.payload)
                     connection.execute(self._insert[partition], record)
                 else:
                     at = found[0]
                 duplicate = found is not None
-                positions.append(Position(partition, at, envelope[0], event_id, duplicate))
+                positions.append(Position(partition, at, row.subject, row.id, duplicate))
             answers.append(positions)
         return answers
 
@@ -406,7 +408,7 @@ class SqliteLog:
             return stated(error, self.path, LOG_FILE, "appended to")
         if isinstance(error, MemstreamError):
             return error
-        ids = ", ".join(repr(values[0]) for values in call.rows[:3])
+        ids = ", ".join(repr(row.id) for row in call.rows[:3])
         return InvalidEvent(f"append of {ids}", [Fault("$", f"cannot be stored: {error}")])
 
 
@@ -415,10 +417,10 @@ class _Call:
 
     __slots__ = ("error", "positions", "rows", "size")
 
-    def __init__(self, rows: list[Values]) -> None:
+    def __init__(self, rows: Sequence[SealedRow]) -> None:
         self.rows = rows
         # About what a row takes in the write-ahead log: a page or two for the call, its bytes.
-        self.size = 8192 + sum([len(values[4]) + 200 for values in rows])
+        self.size = 8192 + sum([len(row.payload) + 200 for row in rows])
         self.positions: list[Position] | None = None
         self.error: MemstreamError | None = None
 

@@ -31,8 +31,9 @@ LOG_FILE = FileKind(
         "CREATE TABLE envelopes(number INTEGER PRIMARY KEY, subject INTEGER NOT NULL,"
         " type TEXT NOT NULL, source_kind TEXT NOT NULL, trust INTEGER NOT NULL,"
         " runtime TEXT NOT NULL, run TEXT NOT NULL, dataversion INTEGER NOT NULL,"
-        " key_id TEXT NOT NULL,"
-        " UNIQUE(subject, type, source_kind, trust, runtime, run, dataversion, key_id))",
+        " key_id TEXT NOT NULL, utc_offset INTEGER NOT NULL,"
+        " UNIQUE(subject, type, source_kind, trust, runtime, run, dataversion, key_id,"
+        " utc_offset))",
     ),
     # Checkpoints are taken by ``_checkpoint`` under the write lock, never by a commit.
     pragmas=("synchronous=FULL", "secure_delete=ON", "wal_autocheckpoint=0"),
@@ -40,35 +41,34 @@ LOG_FILE = FileKind(
 """``next`` is the offset a consumer reads next."""
 
 OF_PARTITION = (
-    "CREATE TABLE events_P(offset INTEGER PRIMARY KEY, recordedtime INTEGER NOT NULL,"
-    " id TEXT NOT NULL, subject INTEGER NOT NULL, envelope INTEGER NOT NULL,"
-    " time INTEGER NOT NULL, utc_offset INTEGER NOT NULL, payload BLOB NOT NULL)",
+    "CREATE TABLE events_P(offset INTEGER PRIMARY KEY, recordedtime INTEGER, id TEXT,"
+    " subject INTEGER, envelope INTEGER, time INTEGER, payload BLOB)",
     "CREATE UNIQUE INDEX events_P_by_id ON events_P(subject, id)",
 )
-"""``time`` and ``recordedtime`` are UTC microseconds since 1970; ``utc_offset`` is the speaker's
-offset in microseconds. P stands for the partition."""
+"""P stands for the partition. ``time`` and ``recordedtime`` are UTC microseconds since 1970, the
+``utc_offset`` of an envelope is the speaker's offset in microseconds. Columns of events have no
+constraints: checking them again costs more than the row."""
 
 _MOST_CACHED = 100_000
 
-Envelope = tuple[str, str, str, int, str, str, int, str]
-"""subject, type, source kind, trust, runtime, run, data version, key id"""
-Values = tuple[str, Envelope, int, int, bytes]
-"""event id, envelope, time, utc offset, payload"""
-Found = tuple[int, int, str, int, int, int, bytes]
-"""offset, recorded time, event id, envelope number, time, utc offset, payload"""
+Envelope = tuple[str, str, str, int, str, str, int, str, int]
+"""subject, type, source kind, trust, runtime, run, data version, key id, utc offset"""
+Found = tuple[int, int, str, int, int, bytes]
+"""offset, recorded time, event id, envelope number, time, payload"""
 
-SELECT = "SELECT offset, recordedtime, id, envelope, time, utc_offset, payload FROM events_P"
+SELECT = "SELECT offset, recordedtime, id, envelope, time, payload FROM events_P"
 SELECT_IN = SELECT + " WHERE offset IN (SELECT value FROM json_each(?)) ORDER BY offset"  # noqa: S608
-INSERT = "INSERT INTO events_P VALUES (?,?,?,?,?,?,?,?)"
+INSERT = "INSERT INTO events_P VALUES (?,?,?,?,?,?,?)"
 LAST = "SELECT offset, recordedtime FROM events_P ORDER BY offset DESC LIMIT 1"
 BY_ID = "SELECT offset FROM events_P WHERE subject = ? AND id = ?"
 _ENVELOPE = (
     "SELECT number FROM envelopes WHERE subject = ? AND type = ? AND source_kind = ?"
     " AND trust = ? AND runtime = ? AND run = ? AND dataversion = ? AND key_id = ?"
+    " AND utc_offset = ?"
 )
 _ENVELOPE_AT = (
-    "SELECT s.subject, type, source_kind, trust, runtime, run, dataversion, key_id"
-    " FROM envelopes e JOIN subjects s ON s.number = e.subject WHERE e.number = ?"
+    "SELECT s.subject, type, source_kind, trust, runtime, run, dataversion, key_id,"
+    " utc_offset FROM envelopes e JOIN subjects s ON s.number = e.subject WHERE e.number = ?"
 )
 
 
@@ -85,28 +85,32 @@ _DAY_MICROS = 86_400_000_000
 _ZONES: dict[int, timezone] = {}
 
 
-def values_of(row: SealedRow) -> Values:
+def envelope_of(row: SealedRow) -> Envelope:
+    """What repeats from event to event."""
     time = row.time
+    away = 0
+    if time.tzinfo is not UTC:
+        offset = time.utcoffset() or _NO_OFFSET
+        away = offset.days * _DAY_MICROS + offset.seconds * 1_000_000 + offset.microseconds
+    return (
+        row.subject, row.type, row.source_kind, row.trust, row.runtime, row.run, row.dataversion,
+        row.key_id, away,
+    )  # fmt: skip
+
+
+def micros_of(row: SealedRow) -> int:
+    """The row's time in UTC microseconds. ``InvalidEvent`` for a naive one."""
     try:
-        since = time - EPOCH
+        since = row.time - EPOCH
     except TypeError as error:
         raise InvalidEvent(row.id, [Fault("$.time", "has no UTC offset")]) from error
-    micros = since.days * _DAY_MICROS + since.seconds * 1_000_000 + since.microseconds
-    offset = 0
-    if time.tzinfo is not UTC:
-        away = time.utcoffset() or _NO_OFFSET
-        offset = away.days * _DAY_MICROS + away.seconds * 1_000_000 + away.microseconds
-    envelope = (
-        row.subject, row.type, row.source_kind, row.trust, row.runtime, row.run, row.dataversion,
-        row.key_id,
-    )  # fmt: skip
-    return row.id, envelope, micros, offset, row.payload
+    return since.days * _DAY_MICROS + since.seconds * 1_000_000 + since.microseconds
 
 
 def row_of(found: Found, envelope: Envelope) -> SealedRow:
     """The row of what ``SELECT`` found; its time has the speaker's UTC offset again."""
-    _, recorded, event_id, _, micros, away, payload = found
-    subject, event_type, kind, trust, runtime, run, version, key_id = envelope
+    _, recorded, event_id, _, micros, payload = found
+    subject, event_type, kind, trust, runtime, run, version, key_id, away = envelope
     time = EPOCH + timedelta(microseconds=micros)
     if away:
         time = time.astimezone(_zone(away))
@@ -154,7 +158,7 @@ class Envelopes:
         values = (subject, *envelope[1:])
         row = connection.execute(_ENVELOPE, values).fetchone()
         if row is None:
-            insert = "INSERT INTO envelopes VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, ?)"
+            insert = "INSERT INTO envelopes VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
             number = int(connection.execute(insert, values).lastrowid or 0)
         else:
             number = int(row[0])

@@ -20,8 +20,9 @@ _LOGGER = structlog.get_logger(__name__)
 class Worker:
     """One thread that calls ``work`` when woken, and every POLL_SECONDS.
 
-    ``work`` does what there is to do and returns; a stated error it raises is kept in
-    ``last_error`` (for ``doctor`` and for whoever waits) and tried again later.
+    ``work`` does what there is to do and returns; an error it raises is kept in ``last_error``
+    (for ``doctor`` and for whoever waits) and tried again later. One that is not stated is a bug:
+    it is logged with its trace, and the thread lives on, since recording must not depend on it.
     """
 
     def __init__(self, work: Callable[[], None]) -> None:
@@ -29,7 +30,7 @@ class Worker:
         self._wake = threading.Event()
         self._stopping = threading.Event()
         self._thread = threading.Thread(target=self._run, name="memstream-worker", daemon=True)
-        self.last_error: MemstreamError | None = None
+        self.last_error: Exception | None = None
         self.round_done = threading.Condition()
         self.rounds = 0
 
@@ -64,6 +65,10 @@ class Worker:
                 self._work()
             except MemstreamError as error:
                 _LOGGER.error("worker_failed", error=str(error), kind=type(error).__name__)
+                self.last_error = error
+                pause = min(pause * 2, SLOWEST_POLL_SECONDS)
+            except Exception as error:
+                _LOGGER.exception("worker_failed", kind=type(error).__name__)
                 self.last_error = error
                 pause = min(pause * 2, SLOWEST_POLL_SECONDS)
             else:

