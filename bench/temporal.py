@@ -1,6 +1,6 @@
 """How well dates are understood: right, wrong and unresolved on recorded expressions.
 
-    python bench/temporal.py [--failures] [FILE ...]
+    PYTHONPATH=src:. python bench/temporal.py [--failures] [FILE ...]
 
 Each file is a JSON list of cases: `input`, `observed_at` (taken as UTC) and `expect`, a list of
 `{text, any_of}` where `any_of` holds the accepted `[start, end)` days; an end of null is the one
@@ -17,9 +17,10 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+from bench.measures import SHARED, Row, row, shared
 from memstream.processors.dates import DateSpan, find_dates
 
-MEASURES = Path(__file__).resolve().parents[2] / "shared" / "data" / "temporal"
+MEASURES = SHARED / "data" / "temporal"
 
 
 def measure(path: str | Path) -> dict[str, float]:
@@ -31,6 +32,14 @@ def measure(path: str | Path) -> dict[str, float]:
 
 
 _VERDICTS = ("right", "wrong", "unresolved")
+
+
+def rows() -> Iterator[Row]:
+    """The shares of right and wrong, for each language."""
+    for language in ("en", "zh"):
+        shares = measure(shared("data", "temporal", f"dev_{language}.json"))
+        yield row(f"dates right, {language}", shares["right"], "share", at_least=0.85)
+        yield row(f"dates wrong, {language}", shares["wrong"], "share", at_most=0.05)
 
 
 def judged(path: Path) -> Iterator[tuple[str, str]]:

@@ -33,6 +33,8 @@ def _split(words: Words, dated: Dated, quoted: frozenset[int], book: Rulebook) -
     always = book.phrase_list("clause_always")
     joins = book.phrase_list("clause_joins")
     comma_joins = book.phrase_list("clause_after_comma")
+    questions = book.phrase_list("questions")
+    asks = "?" in norm[-3:]
     found = [Clause()]
     for index, word in enumerate(norm):
         clause = found[-1]
@@ -52,6 +54,7 @@ def _split(words: Words, dated: Dated, quoted: frozenset[int], book: Rulebook) -
                 after in comma_joins
                 or _starts_clause(words, following, book)
                 or (len(clause.spoken) == 1 and clause.spoken.raw[0][:1].isupper())
+                or (asks and bool(questions.length_at(norm, following)))
                 or _ends_in_filler(words, following, book)
                 or _is_filler(clause.spoken, book)
             )

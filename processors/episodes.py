@@ -42,7 +42,7 @@ class Remainder(msgspec.Struct, frozen=True):
 
 def is_small_talk(sentence: str, book: Rulebook) -> bool:
     """Whether a sentence is nothing but greeting, thanks or filler."""
-    if len(sentence) > 120:
+    if len(sentence) > 60:
         return False
     first = _FIRST_WORD.search(sentence)
     if first is not None and not book.phrase_list("small_talk").begins(first.group().lower()):

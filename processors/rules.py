@@ -167,7 +167,7 @@ class Rulebook:
     def matches(self, words: Sequence[str], triggers: Sequence[str]) -> list[Match]:
         """The rules that fit a clause of these words, the most literal first."""
         known = self._known
-        present = " ".join(words)
+        present = ("" if self.language == "zh" else " ").join(words)
         triggers = [each for each in triggers if not each.isalnum() or each in present]
         if self.language == "en" and not triggers:
             return []

@@ -15,6 +15,7 @@ import msgspec
 from memstream.processors.enrich import Enrich
 from memstream.processors.extract import Extract, Reader
 from memstream.processors.gate import Gate, GatePolicy
+from memstream.processors.lexemes import LEXEMES_VERSION
 from memstream.processors.pipeline import Pipeline
 from memstream.processors.resolve import Resolve
 from memstream.schemas.attributes import Attributes, builtin
@@ -33,7 +34,12 @@ def standard_pipeline(settings: Path | None = None) -> Pipeline:
     reader = Reader(attributes, rules)
     return Pipeline(
         [Gate(policy), Extract(reader), Resolve(attributes), Enrich(attributes)],
-        policy=[policy.fingerprint(), attributes.fingerprint(), reader.fingerprint],
+        policy=[
+            policy.fingerprint(),
+            attributes.fingerprint(),
+            reader.fingerprint,
+            f"lexemes/{LEXEMES_VERSION}",
+        ],
     )
 
 

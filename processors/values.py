@@ -33,7 +33,7 @@ def read_values(
     text: str, words: Words, start: int, end: int, kind: str, rule: Rule, book: Rulebook
 ) -> list[Value]:
     """The values in words[start:end]; none where they are not what the kind asks for."""
-    region = _Region(text, words, start, end, rule, book)
+    region = _Region(text, words, start, end, rule, book, whole=kind == "command")
     if kind.startswith("<"):
         return list(_listed(region, kind[1:-1]))
     return _READERS[kind](region)
@@ -43,7 +43,15 @@ class _Region:
     """The words of one capture, cut at what can no longer belong to it."""
 
     def __init__(
-        self, text: str, words: Words, start: int, end: int, rule: Rule, book: Rulebook
+        self,
+        text: str,
+        words: Words,
+        start: int,
+        end: int,
+        rule: Rule,
+        book: Rulebook,
+        *,
+        whole: bool = False,
     ) -> None:
         self.text = text
         self.words = words
@@ -52,7 +60,8 @@ class _Region:
         self.start = start
         self.reason = ""
         self.cut_by = ""
-        self.end = self._cut(start, end)
+        self.whole = whole
+        self.end = end if whole else self._cut(start, end)
         self.trim()
 
     def _cut(self, start: int, end: int) -> int:
@@ -109,7 +118,13 @@ class _Region:
     def part(self, start: int, end: int) -> _Region:
         """Words [start, end) of this region as a region of their own."""
         return _Region(
-            self.text, self.words, self.start + start, self.start + end, self.rule, self.book
+            self.text,
+            self.words,
+            self.start + start,
+            self.start + end,
+            self.rule,
+            self.book,
+            whole=self.whole,
         )
 
     def value(self, value: str = "", *, qualifier: str = "", skip: int = 0) -> Value:

@@ -13,11 +13,13 @@ from pathlib import Path
 
 import msgspec
 
+from memstream.projections.in_duckdb import LAYOUT
+from memstream.projections.points import POINTS_SCHEMA
 from memstream.projections.projection import Generation
 from memstream.schemas.errors import MemstreamError, NotFound, ProjectionDamaged
 
-SCHEMA_VERSION = "1"
-"""Of everything a generation stores. Raised when a projection's layout changes."""
+SCHEMA_VERSION = f"{POINTS_SCHEMA}+duckdb/{LAYOUT}"
+"""Of everything a generation stores: changes when a projection's layout does."""
 
 _CURRENT, _PREVIOUS, _STAMP = "CURRENT", "PREVIOUS", "generation.json"
 

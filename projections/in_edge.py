@@ -36,7 +36,7 @@ from typing import Any, TypeVar
 import msgspec
 import qdrant_edge as edge
 
-from memstream.processors.lexemes import lexemes, sparse_weights
+from memstream.processors.lexemes import sparse_weights
 from memstream.projections.edge_requests import matches, matches_any, requests, rounds
 from memstream.projections.edge_shard import (
     MARKER,
@@ -51,11 +51,10 @@ from memstream.projections.edge_shard import (
 )
 from memstream.projections.embedders import Embedder
 from memstream.projections.points import (
-    IndexText,
     NewPoint,
     changes,
     decoded,
-    text_with_aliases,
+    words_of,
 )
 from memstream.projections.projection import Generation, Step
 from memstream.projections.queries import (
@@ -66,7 +65,6 @@ from memstream.projections.queries import (
     IndexQuery,
     admits,
 )
-from memstream.schemas.attributes import builtin
 from memstream.schemas.errors import ProjectionDamaged, UnsupportedFilter, WrongGeneration
 from memstream.schemas.memories import Memory, Tally
 
@@ -112,14 +110,12 @@ class EdgeIndex:
         shard: edge.EdgeShard,
         marker: _Marker,
         embedder: Embedder,
-        index_text: IndexText,
     ) -> None:
         """Use ``open``, which checks what it finds."""
         self.path = path
         self._shard = shard
         self._marker = marker
         self._embedder = embedder
-        self._index_text = index_text
         self._unflushed = 0
         self._closed = False
         self._writing = threading.RLock()
@@ -131,15 +127,12 @@ class EdgeIndex:
         path: Path,
         generation: Generation,
         embedder: Embedder,
-        *,
-        index_text: IndexText | None = None,
     ) -> EdgeIndex:
         """Opens the index at ``path``, or creates it where there is none.
 
-        ``index_text`` says what of a memory is indexed lexically; by default its text, context,
-        entities and the aliases of its built-in attribute. Raises ``WrongGeneration`` where the
-        stamp differs, ``LeaseHeld`` where another process has it open, ``ProjectionDamaged``
-        where its files do not open or hold another number of points than they should.
+        Raises ``WrongGeneration`` where the stamp differs, ``LeaseHeld`` where another process
+        has it open, ``ProjectionDamaged`` where its files do not open or hold another number of
+        points than they should.
         """
         if embedder.identity != generation.embedder:
             raise WrongGeneration(
@@ -147,13 +140,12 @@ class EdgeIndex:
                 f"{embedder.identity!r}; mend: open it with its own embedder"
             )
         path.mkdir(parents=True, exist_ok=True)
-        text = index_text or text_with_aliases(builtin())
         live = current(path)
         if live is None:
             sweep(path, keep=None)
             shard = created(path / "shard-1", embedder.dimension)
             marker = _Marker(generation)
-            index = cls(path, shard, marker, embedder, text)
+            index = cls(path, shard, marker, embedder)
             in_engine(path, "creating", lambda: upsert(shard, [marker.point()]))
             in_engine(path, "creating", shard.flush)
             point_to(path, "shard-1")
@@ -166,7 +158,7 @@ class EdgeIndex:
                     f"{path}: built by {_shown(marker.stamp)}, asked for {_shown(generation)}; "
                     "mend: memstream rebuild"
                 )
-            index = cls(path, shard, marker, embedder, text)
+            index = cls(path, shard, marker, embedder)
             index._settle()
         except BaseException:
             shard.close()
@@ -316,7 +308,7 @@ class EdgeIndex:
             dense = self._embedder.passages([each.memory.text for each in new]).tolist()
         points: list[edge.Point] = []
         for at, each in enumerate(new):
-            indices, values = sparse_weights(lexemes(self._index_text(each.memory)))
+            indices, values = sparse_weights(words_of(each.memory))
             vectors: dict[str, Any] = {"bm25": edge.SparseVector(indices, values)}
             if dense:
                 vectors["dense"] = dense[at]

@@ -8,22 +8,21 @@ Only ``expired_at`` ever changes: the next version of the memory sets it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from typing import Any
 
 import msgspec
 
-from memstream.processors.lexemes import LEXEMES_VERSION
+from memstream.processors.lexemes import LEXEMES_VERSION, lexemes
 from memstream.projections.projection import Step
-from memstream.schemas.attributes import Attributes
 from memstream.schemas.events import MemoryChanged
 from memstream.schemas.ids import derived_id
 from memstream.schemas.instants import OPEN_MICROS, from_micros, to_micros
 from memstream.schemas.memories import Memory, canonical, digest
 from memstream.schemas.scope import Scope
 
-POINTS_SCHEMA = f"points/1+lexemes/{LEXEMES_VERSION}"
+POINTS_SCHEMA = f"points/2+lexemes/{LEXEMES_VERSION}"
 """Part of a generation's schema: stores with other payloads or other lexemes must be rebuilt."""
 
 KEYWORDS = ("scope", "kind", "status", "attribute", "memory")
@@ -31,23 +30,11 @@ KEYWORDS = ("scope", "kind", "status", "attribute", "memory")
 RANGES = ("valid_from", "valid_to", "created_at", "expired_at")
 """Payload fields in UTC microseconds that filters compare; an open end is ``OPEN_MICROS``."""
 
-IndexText = Callable[[Memory], str]
-"""What of a memory is indexed lexically."""
-
-
-def plain_text(memory: Memory) -> str:
-    """The memory's text, the other words of its event, and its entities."""
-    return " ".join((memory.text, memory.context, *memory.entities))
-
-
-def text_with_aliases(attributes: Attributes) -> IndexText:
-    """As ``plain_text``, with the words a question may use instead of the attribute's name."""
-
-    def text(memory: Memory) -> str:
-        aliases = attributes.get(memory.attribute).aliases if memory.attribute else ""
-        return " ".join((memory.text, memory.context, *memory.entities, aliases))
-
-    return text
+def words_of(memory: Memory) -> list[str]:
+    """What of a memory is indexed lexically: its lemmas (its text, and the words a question may
+    use for its attribute) and the other words of its event."""
+    words = list(memory.lemmas) or lexemes(memory.text)
+    return words + lexemes(memory.context) if memory.context else words
 
 
 def point_id(memory: str, version: int) -> str:

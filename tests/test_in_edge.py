@@ -26,12 +26,12 @@ from index_conformance import (
     tally,
 )
 
+from memstream.processors.lexemes import lexemes
 from memstream.projections import in_edge
 from memstream.projections.embedders import Embedder, HashEmbedder, NoEmbedder
 from memstream.projections.in_edge import UPSERT_AT_ONCE, EdgeIndex
-from memstream.projections.points import point_id, text_with_aliases
+from memstream.projections.points import point_id
 from memstream.projections.projection import Generation
-from memstream.schemas.attributes import Attribute, Attributes
 from memstream.schemas.errors import LeaseHeld, ProjectionDamaged
 
 OPENING = """
@@ -309,12 +309,14 @@ def test_an_engine_error_is_restated(tmp_path: Path, monkeypatch: pytest.MonkeyP
     index.close()
 
 
-def test_aliases_of_an_attribute_find_its_memories(tmp_path: Path) -> None:
-    mine = Attributes({"ship": Attribute(cardinality="one", aliases="vessel 船")})
-    made = memory("m1", "Hers is the Albatross.", attribute="ship")
+def test_a_memory_is_found_by_its_lemmas(tmp_path: Path) -> None:
+    made = msgspec.structs.replace(
+        memory("m1", "Hers is the Albatross.", attribute="ship"),
+        lemmas=tuple(lexemes("Hers is the Albatross. vessel 船")),
+    )
     suite = TestEdgeIndexWithVectors()
     suite.embedder = EMBEDDER
-    index = opened(tmp_path, index_text=text_with_aliases(mine))
+    index = opened(tmp_path)
     index.apply(steps(made, memory("m2", "a compass", attribute="undeclared")))
     for question in ("which vessel?", "什么船", "albatross"):
         answer = index.search(suite.query(question, channels=("bm25",)))

@@ -1,0 +1,68 @@
+"""Runs the benchmarks and prints one table: ``python -m bench``, or ``python -m bench NAME ...``.
+
+    make bench                  everything, about ten minutes
+    make bench BENCH=ingest     one of them
+
+Writes ``bench/results.json``. Exit code 1 where a bar does not hold.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from collections.abc import Callable, Iterator
+
+from bench import append, evaluation, growth, ingest, recall, temporal
+from bench.measures import Row, Skipped, load, written
+
+BENCHMARKS: dict[str, Callable[[], Iterator[Row]]] = {
+    "append": append.rows,
+    "ingest": ingest.rows,
+    "recall": recall.rows,
+    "temporal": temporal.rows,
+    "evaluation": evaluation.rows,
+    "growth": growth.rows,
+}
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(
+        prog="python -m bench", description=__doc__, formatter_class=argparse.RawTextHelpFormatter
+    )
+    parser.add_argument("names", nargs="*", metavar="NAME", help=f"of {', '.join(BENCHMARKS)}")
+    names: list[str] = parser.parse_args().names or list(BENCHMARKS)
+    unknown = [name for name in names if name not in BENCHMARKS]
+    if unknown:
+        parser.error(f"no benchmark {', '.join(unknown)}; there are {', '.join(BENCHMARKS)}")
+    before = load()
+    rows: list[Row] = []
+    print(f"{'':<3}{'figure':<50}{'value':>12} {'unit':<13}{'floor':>11}{'ratio':>9}  bar")
+    for name in names:
+        started = time.perf_counter()
+        try:
+            for each in BENCHMARKS[name]():
+                rows.append(each)
+                print(_line(each), flush=True)
+        except Skipped as reason:
+            print(f"   {name}: skipped, {reason}")
+        print(f"   [{name}: {time.perf_counter() - started:.0f} s]", flush=True)
+    written(rows)
+    print(f"load average (1 min): {before} before, {load()} after; see the floors, not the values")
+    failed = [each.name for each in rows if each.holds is False]
+    print(f"bars that do not hold: {', '.join(failed) or 'none'}")
+    return 1 if failed else 0
+
+
+def _line(each: Row) -> str:
+    mark = {True: "ok", False: "NO", None: ""}[each.holds]
+    floor = "" if each.floor is None else f"{each.floor:,.6g}"
+    ratio = "" if each.ratio is None else f"{each.ratio:.3f}"
+    return (
+        f"{mark:<3}{each.name:<50}{each.value:>12,.6g} {each.unit:<13}{floor:>11}{ratio:>9}"
+        f"  {each.bar}"
+    )
+
+
+if __name__ == "__main__":
+    sys.exit(main())
