@@ -44,7 +44,7 @@ def _split(words: Words, dated: Dated, quoted: frozenset[int], book: Rulebook) -
             clause.add(words, index)
             continue
         following = index + 1
-        if word in _ENDS and index not in quoted:
+        if word in _ENDS and index not in quoted and not _is_joined(words, index):
             if word == ":" and norm[index - 1 : index] in (["are"], ["is"], ["include"]):
                 continue
             starts = True
@@ -76,6 +76,16 @@ def _split(words: Words, dated: Dated, quoted: frozenset[int], book: Rulebook) -
 
 
 _ENDS = frozenset((";", ":", "—", "–", "--", "...", "…", "(", ")", "!", "?", ".", "*", "~", "-", "•"))
+_LOOSE = frozenset(("-", "–", "--", ".", "*", "~", "•"))
+
+
+def _is_joined(words: Words, index: int) -> bool:
+    """Whether a sign belongs to the word right after it: "-x", ".env"."""
+    if words.norm[index] not in _LOOSE or index + 1 >= len(words):
+        return False
+    return words.start[index + 1] == words.end[index]
+
+
 _SUBJECTS = frozenset(
     "i we my our he she they it you your his her their its there this these those".split()
 )

@@ -112,7 +112,7 @@ class Reader:
         self._statements = {
             language: Statements(_book(language, files), attributes) for language in _LANGUAGES
         }
-        self._books = {language: each.book for language, each in self._statements.items()}
+        self.books = {language: each.book for language, each in self._statements.items()}
         parts = f"{hash_of(paths)}/{attributes.fingerprint()}/{_VERSION}"
         self.fingerprint = hashlib.sha256(parts.encode()).hexdigest()[:16]
 
@@ -312,7 +312,7 @@ class Reader:
         subject = fact.subject
         qualifier = fact.qualifier
         if language == "zh":
-            labels = self._books["zh"].labels
+            labels = self.books["zh"].labels
             qualifier = next((own for own, one in labels.items() if one == qualifier), qualifier)
         if language == "en" and subject.startswith("the user's"):
             subject = "T" + subject[1:]
@@ -360,7 +360,7 @@ class Reader:
             return []
         if isinstance(event.data, ToolReturned):
             anchor = event.time if event.data.observed_known else None
-        keep = kept(found, left, dict(self._books))
+        keep = kept(found, left, dict(self.books))
         rest = remainder(whole, found, keep, speaker, anchor)
         return [] if rest is None else [_episode(event, whole, rest, speaker)]
 

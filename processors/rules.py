@@ -352,6 +352,7 @@ def _token_pattern(words: Sequence[frozenset[str]]) -> list[dict[str, object]]:
 
 _EN_WORD = re.compile(r"[^\W_]+(?:-[^\W_]+)*|'ll|[`/]")
 _ELEMENT = re.compile(r"\{(\w+)(?::([\w<>]+))?\}|<(\w+)>|[()\[\]?]|\|")
+_SIGN = re.compile(r"[{}<>]")
 _MOST_SEQUENCES = 400
 
 
@@ -441,6 +442,8 @@ class _Parser:
     def _words(self, text: str) -> Iterator[str]:
         if self._book.language == "zh":
             yield from split_words("zh", text).norm
+        elif _SIGN.search(text):
+            raise self._broken(f"unexpected {text!r}")
         elif text:
             yield text.lower()
 

@@ -8,6 +8,7 @@ a rebuild.
 from __future__ import annotations
 
 import tomllib
+from functools import lru_cache
 from pathlib import Path
 
 import msgspec
@@ -27,9 +28,18 @@ class InvalidPolicy(MemstreamError):
 
 
 def standard_pipeline(settings: Path | None = None) -> Pipeline:
-    """The pipeline, extended by the files in ``settings`` where there are any."""
+    """The pipeline, extended by the files in ``settings`` where there are any.
+
+    Compiling the rules takes most of a second, so a process does it once for equal settings.
+    """
+    content = tuple((path, path.read_bytes()) for path in _setting_files(settings))
+    return _compiled(settings if content else None, content)
+
+
+@lru_cache(maxsize=8)
+def _compiled(settings: Path | None, _content: tuple[tuple[Path, bytes], ...]) -> Pipeline:
     attributes = attributes_in(settings)
-    rules = sorted((settings / "rules").glob("*.toml")) if settings else []
+    rules = [path for path in _setting_files(settings) if path.parent.name == "rules"]
     policy = policy_in(settings)
     reader = Reader(attributes, rules)
     return Pipeline(
@@ -41,6 +51,15 @@ def standard_pipeline(settings: Path | None = None) -> Pipeline:
             f"lexemes/{LEXEMES_VERSION}",
         ],
     )
+
+
+def _setting_files(settings: Path | None) -> list[Path]:
+    if settings is None:
+        return []
+    single = [settings / "attributes.toml", settings / "policy.toml"]
+    return [
+        path for path in (*single, *sorted((settings / "rules").glob("*.toml"))) if path.is_file()
+    ]
 
 
 def attributes_in(settings: Path | None) -> Attributes:

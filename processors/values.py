@@ -313,7 +313,7 @@ def _stands_alone_in_chinese(parts: list[_Region], book: Rulebook) -> bool:
     if "的" in parts[-1].norm[:-1] and not any("的" in part.norm for part in parts[:-1]):
         return False
     acting = [part.norm[0] in verbs and len(part.norm) > 1 for part in parts]
-    return not acting[0] or all(acting)
+    return not acting[0] or len(parts[0].norm) < 3 or all(acting)
 
 
 def _names(region: _Region) -> list[Value]:
