@@ -48,8 +48,7 @@ def _short_key(text: str) -> str:
 
 def _key(text: str) -> str:
     if text.isascii():
-        bare = [word.strip(_DECORATION) or word for word in text.lower().split()]
-        return " ".join(bare)
+        return " ".join([word.strip(_DECORATION) or word for word in text.lower().split()])
     folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
     kept: list[str] = []
     for word in folded.split():

@@ -32,7 +32,7 @@ from typing import Any, Literal
 import msgspec
 
 from memstream.schemas.errors import Fault, MemstreamError, NotFound
-from memstream.schemas.events import ErasureRequested, Event, WriteDecided
+from memstream.schemas.events import ErasureRequested, Event
 from memstream.schemas.instants import MICROSECOND, parse_instant
 from memstream.schemas.memories import Memory as MemoryRecord
 from memstream.schemas.scope import Scope
@@ -339,9 +339,12 @@ class _Run:
             return "not in the log"
         if name in chain.erased_events:
             return "erased"
-        decided = [each.data for each in chain.decisions if isinstance(each.data, WriteDecided)]
-        outcomes = [each.outcome for each in decided if each.event == name]
-        return outcomes[-1] if outcomes else "undecided"
+        # A review decides again, in its own step, so the analytics know it and the chain does not.
+        _, decided = memory.sql(
+            f"SELECT outcome FROM decisions WHERE event = {_quoted(name)} "  # noqa: S608 - quoted
+            f"AND scope = {_quoted(self._scope_of[name].path)} ORDER BY seq DESC, ordinal DESC"
+        )
+        return str(decided[0][0]) if decided else "undecided"
 
     def _instant(self, memory: Memory, text: str | None, where: str) -> datetime | None:
         if text is None:
@@ -421,6 +424,10 @@ def _instants_of(text: str, where: str, offsets: Sequence[timedelta]) -> list[da
     if isinstance(midnight, Fault):
         raise InvalidCase(f"{where}: {text!r} is neither a time nor a date")
     return [midnight - offset for offset in offsets or [timedelta(0)]]
+
+
+def _quoted(text: str) -> str:
+    return "'" + text.replace("'", "''") + "'"
 
 
 def _said(view: MemoryView) -> str:

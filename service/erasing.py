@@ -76,11 +76,11 @@ def _victims(host: Host, scope: Scope, event_id: str | None) -> dict[str, Event]
         return found
     wanted = [event_id]
     for name in wanted:
-        entry = host.files.log.find(scope.path, name)
-        if entry is None:
+        held = host.files.log.find(scope.path, name)
+        if held is None:
             raise NotFound(f"event {name!r} is not in {scope.path}; nothing was erased")
         try:
-            event = codec.from_row(entry.row)
+            event = codec.from_row(held.row)
         except KeyDestroyed:
             continue
         found[name] = event

@@ -37,7 +37,7 @@ from memstream.service.erasing import erased
 from memstream.service.examining import examined
 from memstream.service.rebuilding import rebuilt, replayed
 from memstream.service.reports import Diagnosis, ErasureReport, RebuildReport, ReplayReport
-from memstream.streams.clock import Clock
+from memstream.streams.clock import Clock, Deadline
 from memstream.streams.embedded import EmbeddedRuntime, Progress
 from memstream.streams.log import Position
 from memstream.streams.state_in_sqlite import StateStore
@@ -198,7 +198,7 @@ class Host:
         self._reach({position.partition: position.offset + 1}, timeout_s)
 
     def _reach(self, ends: dict[int, int], timeout_s: float | None) -> None:
-        deadline = None if timeout_s is None else time.monotonic() + timeout_s
+        deadline = Deadline(timeout_s)
         while True:
             if self._own():
                 with self._work:
@@ -208,7 +208,7 @@ class Host:
             positions = self.store.positions()
             if all(positions.get(partition, 0) >= end for partition, end in ends.items()):
                 return
-            if deadline is not None and time.monotonic() > deadline:
+            if deadline.passed:
                 raise TimeoutError(
                     f"{self.files.root}: not processed within {timeout_s} s by the worker "
                     f"({self.worker_elsewhere()}); mend: see memstream doctor"
@@ -352,7 +352,7 @@ class Host:
             )
 
     def _first_generation(self) -> str:
-        deadline = time.monotonic() + _FIRST_GENERATION_WAIT_SECONDS
+        deadline = Deadline(_FIRST_GENERATION_WAIT_SECONDS)
         while True:
             name = self.files.generations.current()
             if name is not None:
@@ -364,7 +364,7 @@ class Host:
                     name = self.files.generations.create(stamp_of(self.pipeline, embedder))
                     self.files.generations.serve(name)
                 return name
-            if time.monotonic() > deadline:
+            if deadline.passed:
                 raise LogUnavailable(
                     f"{self.files.root}: no generation yet, and {self.worker_elsewhere()} "
                     "holds the worker lease without making one; mend: stop that process"

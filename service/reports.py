@@ -35,6 +35,7 @@ class Balance(msgspec.Struct, frozen=True):
 
     @property
     def closes(self) -> bool:
+        """Whether every captured event is accounted for."""
         return self.captured == (
             self.stored
             + self.rejected
@@ -54,6 +55,7 @@ class Diagnosis(msgspec.Struct, frozen=True):
 
     @property
     def healthy(self) -> bool:
+        """Whether nothing needs mending."""
         return self.balance.closes and all(check.ok for check in self.checks)
 
 
@@ -97,6 +99,7 @@ class ErasureReport(msgspec.Struct, frozen=True):
 
     @property
     def complete(self) -> bool:
+        """Whether no trace was found."""
         return not self.traces
 
 

@@ -3,7 +3,9 @@ by what decides."""
 
 from __future__ import annotations
 
+import hashlib
 import os
+import time
 from datetime import UTC, datetime, timedelta
 from typing import Protocol
 from uuid import UUID
@@ -50,10 +52,20 @@ class ManualClock:
         self._now += by
 
     def entropy(self, count: int) -> bytes:
-        import hashlib
-
         self._drawn += 1
         return hashlib.shake_256(f"{self._seed}:{self._drawn}".encode()).digest(count)
+
+
+class Deadline:
+    """The end of a bounded wait, on the machine's monotonic clock. None never passes."""
+
+    def __init__(self, seconds: float | None) -> None:
+        self._end = None if seconds is None else time.monotonic() + seconds
+
+    @property
+    def passed(self) -> bool:
+        """Whether the time is up."""
+        return self._end is not None and time.monotonic() > self._end
 
 
 def new_id(clock: Clock) -> str:

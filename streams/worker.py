@@ -63,12 +63,10 @@ class Worker:
                 return
             try:
                 self._work()
-            except MemstreamError as error:
-                _LOGGER.error("worker_failed", error=str(error), kind=type(error).__name__)
-                self.last_error = error
-                pause = min(pause * 2, SLOWEST_POLL_SECONDS)
             except Exception as error:
-                _LOGGER.exception("worker_failed", kind=type(error).__name__)
+                # A stated refusal needs no traceback; anything else is a bug and shows its own.
+                told = isinstance(error, MemstreamError)
+                _LOGGER.error("worker_failed", error=str(error), exc_info=not told)
                 self.last_error = error
                 pause = min(pause * 2, SLOWEST_POLL_SECONDS)
             else:

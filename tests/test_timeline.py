@@ -10,7 +10,7 @@ import msgspec
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memstream.processors.pipeline import State
+from memstream.processors.pipeline import State, Value
 from memstream.processors.resolve import Resolve
 from memstream.processors.timeline import Review, Span, timeline
 from memstream.schemas.events import (
@@ -235,8 +235,10 @@ class DictState:
     def __init__(self) -> None:
         self.values: dict[str, msgspec.Struct] = {}
 
-    def get(self, key: str, kind: type) -> object:  # type: ignore[type-arg]
-        return self.values.get(key)
+    def get(self, key: str, kind: type[Value]) -> Value | None:
+        value = self.values.get(key)
+        assert value is None or isinstance(value, kind)
+        return value
 
     def put(self, key: str, value: msgspec.Struct) -> None:
         self.values[key] = value
@@ -259,7 +261,7 @@ def _event(name: str, data: object, recorded: int, observed: datetime) -> Event:
 
 def run(events: Iterable[tuple[str, object, datetime]]) -> dict[str, list[Memory]]:
     """Every version of every memory that the events lead to, in order."""
-    state: State = DictState()  # type: ignore[assignment]
+    state: State = DictState()
     resolve = Resolve()
     versions: dict[str, list[Memory]] = {}
     for number, (name, data, observed) in enumerate(events):
