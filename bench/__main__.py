@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterator
 
 from bench import append, evaluation, growth, ingest, recall, temporal
 from bench.measures import Row, Skipped, load, written
+from memstream.schemas.errors import MemstreamError
 
 BENCHMARKS: dict[str, Callable[[], Iterator[Row]]] = {
     "append": append.rows,
@@ -37,6 +38,7 @@ def main() -> int:
         parser.error(f"no benchmark {', '.join(unknown)}; there are {', '.join(BENCHMARKS)}")
     before = load()
     rows: list[Row] = []
+    broken: list[str] = []
     print(f"{'':<3}{'figure':<50}{'value':>12} {'unit':<13}{'floor':>11}{'ratio':>9}  bar")
     for name in names:
         started = time.perf_counter()
@@ -46,12 +48,17 @@ def main() -> int:
                 print(_line(each), flush=True)
         except Skipped as reason:
             print(f"   {name}: skipped, {reason}")
+        except MemstreamError as error:
+            broken.append(name)
+            print(f"NO {name}: {type(error).__name__}: {error}")
         print(f"   [{name}: {time.perf_counter() - started:.0f} s]", flush=True)
     written(rows)
     print(f"load average (1 min): {before} before, {load()} after; see the floors, not the values")
     failed = [each.name for each in rows if each.holds is False]
     print(f"bars that do not hold: {', '.join(failed) or 'none'}")
-    return 1 if failed else 0
+    if broken:
+        print(f"benchmarks that broke off: {', '.join(broken)}")
+    return 1 if failed or broken else 0
 
 
 def _line(each: Row) -> str:

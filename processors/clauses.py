@@ -9,10 +9,12 @@ has to know about them.
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+
 import msgspec
 
 from memstream.processors.dates import DateSpan
-from memstream.processors.rules import Rulebook, SubjectKind
+from memstream.processors.rule_files import SubjectKind
+from memstream.processors.rules import Rulebook
 from memstream.processors.words import Words
 
 
@@ -58,9 +60,7 @@ class Clause:
         self.reason = ""
 
     def add(self, words: Words, index: int) -> None:
-        self.spoken.add(
-            words.norm[index], words.raw[index], words.start[index], words.end[index]
-        )
+        self.spoken.add(words.norm[index], words.raw[index], words.start[index], words.end[index])
 
 
 class Dated(msgspec.Struct, frozen=True):

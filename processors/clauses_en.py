@@ -33,18 +33,24 @@ def _split(words: Words, dated: Dated, quoted: frozenset[int], book: Rulebook) -
     always = book.phrase_list("clause_always")
     joins = book.phrase_list("clause_joins")
     comma_joins = book.phrase_list("clause_after_comma")
+    openers = book.phrase_list("openers")
     questions = book.phrase_list("questions")
     asks = "?" in norm[-3:]
     found = [Clause()]
+    spared = 0
     for index, word in enumerate(norm):
         clause = found[-1]
+        if not len(clause.spoken):
+            spared = max(spared, index + openers.length_at(norm, index))
         if index in dated.by_word:
             clause.dates.append(dated.by_word[index])
         if index in dated.taken:
             clause.add(words, index)
             continue
         following = index + 1
-        if word in _ENDS and index not in quoted and not _is_joined(words, index):
+        if index < spared:
+            starts = False
+        elif word in _ENDS and index not in quoted and not _is_joined(words, index):
             if word == ":" and norm[index - 1 : index] in (["are"], ["is"], ["include"]):
                 continue
             starts = True
@@ -75,7 +81,9 @@ def _split(words: Words, dated: Dated, quoted: frozenset[int], book: Rulebook) -
     return [clause for clause in found if len(clause.spoken)]
 
 
-_ENDS = frozenset((";", ":", "—", "–", "--", "...", "…", "(", ")", "!", "?", ".", "*", "~", "-", "•"))
+_ENDS = frozenset(
+    (";", ":", "—", "–", "--", "...", "…", "(", ")", "!", "?", ".", "*", "~", "-", "•")
+)
 _LOOSE = frozenset(("-", "–", "--", ".", "*", "~", "•"))
 
 
@@ -166,9 +174,7 @@ def _guard(found: list[Clause], words: Words, dated: Dated, book: Rulebook) -> N
             silenced = True
         if clause.lead in conditions or first in conditions:
             silenced = True
-        if orders.length_at(spoken.norm, start) or any(
-            word in reports for word in spoken.norm
-        ):
+        if orders.length_at(spoken.norm, start) or any(word in reports for word in spoken.norm):
             silenced = True
         dead = silenced or clause.lead in _SUBORDINATE or first in _SUBORDINATE
         if clause.lead == "that" and previous is not None:
@@ -251,12 +257,12 @@ def _goes_on(clause: Clause, before: Clause, spoken: Words, start: int, book: Ru
     return before.subject != "none" and (word in book.heads or word in ("do", "does", "no", "am"))
 
 
-_OTHERS = frozenset("you your people they he she them who everyone will would could ll 'll 'd".split())
+_OTHERS = frozenset(
+    "you your people they he she them who everyone will would could ll 'll 'd".split()
+)
 
 
-def _subject_at(
-    clause: Clause, spoken: Words, start: int, book: Rulebook, speaker: Speaker
-) -> int:
+def _subject_at(clause: Clause, spoken: Words, start: int, book: Rulebook, speaker: Speaker) -> int:
     norm, raw = spoken.norm, spoken.raw
     word = norm[start]
     following = norm[start + 1] if start + 1 < len(spoken) else ""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 from memstream.processors.clauses import (
     Clause,
     Dated,
@@ -60,7 +62,7 @@ def _split(words: Words, dated: Dated, book: Rulebook) -> list[Clause]:
         else:
             clause.add(words, index)
     kept = [clause for clause in found if len(clause.spoken)]
-    for dateless, clause in zip(found, found[1:], strict=False):
+    for dateless, clause in pairwise(found):
         if not len(dateless.spoken) and dateless.dates:
             clause.dates = [*dateless.dates, *clause.dates]
     return kept
@@ -123,7 +125,7 @@ def _find_subject(
         [
             at
             for at in range(len(clause.spoken))
-            if clause.spoken.start[at] not in taken and clause.spoken.norm[at] not in "“”\"「」"
+            if clause.spoken.start[at] not in taken and clause.spoken.norm[at] not in '“”"「」'
         ],
     )
     start = _after_openers(clause, spoken, 0, book)
@@ -152,9 +154,7 @@ def _after_openers(clause: Clause, spoken: Words, start: int, book: Rulebook) ->
     return start
 
 
-def _subject_at(
-    clause: Clause, spoken: Words, start: int, book: Rulebook, speaker: Speaker
-) -> int:
+def _subject_at(clause: Clause, spoken: Words, start: int, book: Rulebook, speaker: Speaker) -> int:
     norm = spoken.norm
     for pronoun in ("我们", "咱们", "我"):
         size = len(pronoun)
@@ -205,6 +205,8 @@ def _read_predicate(clause: Clause, spoken: Words, start: int, book: Rulebook) -
     norm = spoken.norm
     former = book.phrase_list("formerly")
     negations = book.phrase_list("negations")
+    adverbs = book.phrase_list("adverbs")
+    spared = book.phrase_list("not_adverbs")
     at, count = start, len(spoken)
     while at < count:
         length = former.length_at(norm, at)
@@ -217,14 +219,16 @@ def _read_predicate(clause: Clause, spoken: Words, start: int, book: Rulebook) -
             clause.qualifier = clause.qualifier or qualifier
             at += length
             continue
-        after = skip(book, "adverbs", spoken, at)
-        if after > at:
-            at = after
+        if spared.length_at(norm, at):
+            break
+        length = adverbs.length_at(norm, at)
+        if length:
+            at += length
             continue
         length = 0 if clause.negated else negations.length_at(norm, at)
         if length and clause.subject != "none":
             clause.negated = True
-            at += length
+            at += length - (norm[at + length - 1] == "是")
             continue
         break
     clause.words = copied(spoken, range(at, count))

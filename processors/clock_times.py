@@ -131,9 +131,7 @@ def _time(
         return ClockTime(f"{hour:02}:{minute:02}", used) if hour < 24 and minute < 60 else None
     if half == "pm" and hour < 12:
         hour += 12
-    elif half == "am" and hour == 12:
-        hour = 0
-    elif half == "pm" and hour == 12 and evening:
+    elif (half == "am" and hour == 12) or (half == "pm" and hour == 12 and evening):
         hour = 0
     elif not half and not exact and hour <= 12:
         if evening and 7 <= hour <= 11:

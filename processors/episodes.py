@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 
 import msgspec
@@ -11,6 +11,7 @@ import msgspec
 from memstream.processors.clauses import skip
 from memstream.processors.dates import find_dates
 from memstream.processors.moments import annotated, occurred
+from memstream.processors.rule_files import Language
 from memstream.processors.rules import Rulebook
 from memstream.processors.sentences import Sentence, language_of
 from memstream.processors.words import split_words
@@ -65,7 +66,9 @@ def is_question(sentence: str) -> bool:
     return bare.endswith(("?", "？", "吗", "呢", "吗。", "呢。"))
 
 
-def kept(found: Sequence[Sentence], left: Sequence[bool], books: dict[str, Rulebook]) -> list[bool]:
+def kept(
+    found: Sequence[Sentence], left: Sequence[bool], books: Mapping[Language, Rulebook]
+) -> list[bool]:
     """Which sentences to keep of those ``left`` over: what is worth it, and a question next to
     something that is. A text of questions and pleasantries alone is not kept."""
     asks = [is_question(sentence.text) for sentence in found]
@@ -80,7 +83,11 @@ def kept(found: Sequence[Sentence], left: Sequence[bool], books: dict[str, Ruleb
 
 
 def remainder(
-    whole: str, found: Sequence[Sentence], keep: Sequence[bool], speaker: str, anchor: datetime | None
+    whole: str,
+    found: Sequence[Sentence],
+    keep: Sequence[bool],
+    speaker: str,
+    anchor: datetime | None,
 ) -> Remainder | None:
     """The kept sentences as one text. None where nothing is kept.
 

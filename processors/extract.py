@@ -21,16 +21,17 @@ from memstream.processors.episodes import Remainder, kept, remainder
 from memstream.processors.gate import GateMark
 from memstream.processors.moments import annotated, first_resolved, occurred, validity_of, written
 from memstream.processors.pipeline import State, key
-from memstream.processors.rules import (
+from memstream.processors.rule_files import (
     Language,
-    Rulebook,
     RuleFile,
     builtin_files,
     hash_of,
     read_rule_file,
 )
+from memstream.processors.rules import Rulebook
 from memstream.processors.sentences import Sentence, language_of, sentences
 from memstream.processors.statements import Fact, Statement, Statements
+from memstream.processors.wording import worded
 from memstream.schemas.attributes import Attributes
 from memstream.schemas.events import (
     CandidateExtracted,
@@ -149,7 +150,7 @@ class Reader:
 
     def _claims(self, sentence: Sentence) -> bool:
         """Whether a sentence tells the listener something about the listener."""
-        test = self._statements[_language(sentence.text)].claims
+        test = self._statements[language_of(sentence.text)].claims
         return test.search(sentence.text.lower()) is not None
 
     def _facts(
@@ -173,7 +174,7 @@ class Reader:
             if place in read:
                 left.append(not read[place].covered)
                 continue
-            statement = self._statements[_language(sentence.text)].read(
+            statement = self._statements[language_of(sentence.text)].read(
                 sentence, speaker, anchor, correcting=correcting
             )
             read[place] = statement
@@ -228,7 +229,7 @@ class Reader:
         speaker: Speaker,
         anchor: datetime | None,
     ) -> Iterable[Assertion]:
-        language = _language(sentence.text)
+        language = language_of(sentence.text)
         observed = event.time
         when = validity_of(
             "future" if fact.rule.dates != "validity" else fact.rule.tense,
@@ -251,12 +252,20 @@ class Reader:
         if self._replaces(fact):
             yield msgspec.structs.replace(
                 base, kind=attribute.kind, subject=fact.subject, attribute=fact.attribute,
-                qualifier=fact.qualifier, polarity="negative", valid_from=valid_from.astimezone(UTC),
-                text=base.quote, withdraws=True, rule=f"{fact.rule.id}.corrected", context="",
+                qualifier=fact.qualifier, polarity="negative", context="", withdraws=True,
+                valid_from=valid_from.astimezone(UTC), text=base.quote,
+                rule=f"{fact.rule.id}.corrected",
             )  # fmt: skip
         if when.ends and not fact.negative:
             note = ", ".join(filter(None, ("no longer" if language == "en" else "曾经如此", note)))
-        text = self._sentence(fact, language, negative, note)
+        text = worded(
+            fact,
+            self._attributes,
+            self.books[language].labels,
+            language,
+            negative=negative,
+            note=note,
+        )
         begin, finish = sentence.start + fact.start, sentence.start + fact.end
         yield msgspec.structs.replace(
             base,
@@ -283,9 +292,7 @@ class Reader:
         one = self._attributes.get(fact.attribute).cardinality == "one"
         return one and not fact.negative and fact.corrects
 
-    def _assertion(
-        self, event: Event, whole: str, sentence: Sentence, language: str
-    ) -> Assertion:
+    def _assertion(self, event: Event, whole: str, sentence: Sentence, language: str) -> Assertion:
         """What every assertion of one sentence has in common."""
         alone = sentence.text == whole.strip()
         return Assertion(
@@ -305,48 +312,6 @@ class Reader:
             language=language,
         )
 
-    def _sentence(self, fact: Fact, language: str, negative: bool, note: str) -> str:
-        """The fact as one sentence that stands alone."""
-        said = fact.value if fact.rule.value == "time" else fact.spoken or fact.value
-        spoken = _impersonal(said, language)
-        subject = fact.subject
-        qualifier = fact.qualifier
-        if language == "zh":
-            labels = self.books["zh"].labels
-            qualifier = next((own for own, one in labels.items() if one == qualifier), qualifier)
-        if language == "en" and subject.startswith("the user's"):
-            subject = "T" + subject[1:]
-        rule = fact.rule
-        template = rule.text_not if negative else rule.text
-        if fact.rule.id.endswith("named_in_passing") and fact.species:
-            template = ""
-        if template and not negative and ("{previous}" not in template or fact.previous):
-            who = {"en": "The user", "zh": "用户"}[language] if subject == "user" else subject
-            text = (
-                template.replace("{subject}", who)
-                .replace("{value}", spoken)
-                .replace("{species}", fact.species)
-                .replace("{qualifier}", qualifier)
-                .replace("{topic}", fact.topic)
-                .replace("{previous}", _impersonal(fact.previous, language))
-            )
-            text += "." if language == "en" else "。"
-        else:
-            text = self._attributes.sentence(
-                fact.attribute, subject, spoken, qualifier=qualifier, language=language,
-                negative=negative,
-            )  # fmt: skip
-            if fact.previous:
-                before = _impersonal(fact.previous, language)
-                extra = f" (before: {before})" if language == "en" else f"（之前：{before}）"
-                text = text[:-1] + extra + text[-1]
-        if fact.reason:
-            joint = " " if language == "en" else "，"
-            text = text[:-1] + joint + _impersonal(fact.reason, language) + text[-1]
-        if note:
-            text = text[:-1] + (f" ({note})" if language == "en" else f"（{note}）") + text[-1]
-        return text
-
     def _remainder(
         self,
         event: Event,
@@ -360,7 +325,7 @@ class Reader:
             return []
         if isinstance(event.data, ToolReturned):
             anchor = event.time if event.data.observed_known else None
-        keep = kept(found, left, dict(self.books))
+        keep = kept(found, left, self.books)
         rest = remainder(whole, found, keep, speaker, anchor)
         return [] if rest is None else [_episode(event, whole, rest, speaker)]
 
@@ -388,7 +353,7 @@ class Reader:
         self, event: Event, data: MemoryStated, valid_from: datetime, valid_to: datetime | None
     ) -> Assertion:
         attribute = self._attributes.get(data.attribute)
-        language = _language(data.value)
+        language = language_of(data.value)
         negative = data.polarity == "negative"
         text = self._attributes.sentence(
             data.attribute, data.subject, data.value, qualifier=data.qualifier,
@@ -416,7 +381,7 @@ class Reader:
         )
 
     def _verbatim(self, event: Event, data: MemoryStated, speaker: Speaker) -> Assertion:
-        language = _language(data.text)
+        language = language_of(data.text)
         text = data.text.strip()
         dates = find_dates(text, event.time, language)
         return Assertion(
@@ -441,10 +406,6 @@ class Reader:
 
 def _book(language: Language, files: Sequence[RuleFile]) -> Rulebook:
     return Rulebook(language, [file for file in files if file.language == language])
-
-
-def _language(text: str) -> Language:
-    return "zh" if language_of(text) == "zh" else "en"
 
 
 def _speaker_of(event: Event, actor: str) -> str:
@@ -518,20 +479,5 @@ def _without_taken_back(
     return [
         (sentence, fact)
         for at, (sentence, fact) in enumerate(facts)
-        if fact.withdraws
-        or at > taken.get((fact.subject, fact.attribute, fact.value.lower()), -1)
+        if fact.withdraws or at > taken.get((fact.subject, fact.attribute, fact.value.lower()), -1)
     ]
-
-
-_THIRD_PERSON_EN = {
-    "my": "their", "our": "their", "me": "them", "us": "them", "myself": "themselves", "i": "they",
-    "we": "they", "mine": "theirs", "i'm": "they are", "ourselves": "themselves", "i’m": "they are",
-    "i've": "they have", "we've": "they have", "we're": "they are",
-}  # fmt: skip
-
-
-def _impersonal(words: str, language: str) -> str:
-    """The speaker's words as someone else would say them: "my kids" -> "their kids"."""
-    if language == "zh":
-        return words.replace("我们", "自己").replace("我", "自己")
-    return " ".join(_THIRD_PERSON_EN.get(word.lower(), word) for word in words.split(" "))

@@ -133,7 +133,9 @@ def written(date: DateSpan, zone: tzinfo, language: str) -> str:
     if _is_midnight(start) and _is_midnight(end):
         if (start.month, start.day, end.month, end.day) == (1, 1, 1, 1):
             last_year = end.year - 1
-            return _year(start) if last_year == start.year else f"{_year(start)}{joiner}{last_year:04}"
+            return (
+                _year(start) if last_year == start.year else f"{_year(start)}{joiner}{last_year:04}"
+            )
         if start.day == 1 and end == _next_month(start):
             return f"{start:%Y-%m}"
         last = end - _DAY

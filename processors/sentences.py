@@ -9,7 +9,9 @@ quotation marks are marked, because they may be somebody else's.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Sequence
+from operator import itemgetter
 from typing import Literal
 
 import msgspec
@@ -55,8 +57,8 @@ def sentences(text: str, hidden: Iterable[tuple[int, int]] = ()) -> list[Sentenc
     return found
 
 
-def language_of(text: str) -> str:
-    """"zh" where Chinese characters outnumber the words in Latin letters, else "en"."""
+def language_of(text: str) -> Literal["en", "zh"]:
+    """ "zh" where Chinese characters outnumber the words in Latin letters, else "en"."""
     if text.isascii():
         return "en"
     han = len(_HAN.findall(text))
@@ -162,7 +164,7 @@ def _pieces(
     start: int,
     end: int,
     kind: SentenceKind,
-    quotes: Iterable[tuple[int, int]],
+    quotes: Sequence[tuple[int, int]],
     line: int,
     origin: int = 0,
 ) -> Iterable[Sentence]:
@@ -177,10 +179,18 @@ def _pieces(
         piece = piece.strip()
         right = left + len(piece)
         if piece:
-            inside = tuple(
-                (max(0, begin + origin - left), min(right, finish + origin) - left)
-                for begin, finish in quotes
-                if begin + origin < right and finish + origin > left
-            )
+            inside = tuple(_inside(quotes, left, right, origin))
             yield Sentence(left, right, piece, kind, inside, line)
         start = stop
+
+
+def _inside(
+    quotes: Sequence[tuple[int, int]], left: int, right: int, origin: int
+) -> Iterator[tuple[int, int]]:
+    """The quotations within [left, right), relative to it. They are in order and do not overlap,
+    so the first is found by bisection: a line of many quotations stays linear."""
+    at = bisect_right(quotes, left - origin, key=itemgetter(1))
+    while at < len(quotes) and quotes[at][0] + origin < right:
+        begin, finish = quotes[at]
+        yield max(0, begin + origin - left), min(right, finish + origin) - left
+        at += 1

@@ -16,9 +16,11 @@ from memstream.processors.clauses import Clause, Speaker, dated_words, quoted_wo
 from memstream.processors.clauses_en import english_clauses
 from memstream.processors.clauses_zh import chinese_clauses
 from memstream.processors.dates import DateSpan, find_dates
-from memstream.processors.rules import Match, Rule, Rulebook
+from memstream.processors.regions import Value
+from memstream.processors.rule_files import Rule
+from memstream.processors.rules import Match, Rulebook
 from memstream.processors.sentences import Sentence
-from memstream.processors.values import Value, read_values
+from memstream.processors.values import read_values
 from memstream.processors.words import Words, split_words
 from memstream.schemas.attributes import Attributes
 
@@ -70,6 +72,7 @@ class Statements:
         self.fiction = _any_phrase(book.grammar("fiction"), book.language)
         self.jokes = _any_phrase(book.grammar("jokes"), book.language)
         self.claims = _any_phrase(book.grammar("second_person_claims"), book.language)
+        self._introduced = _INTRODUCED_EN if book.language == "en" else _introduced_zh(book)
         self._meant = _MEANT_EN if book.language == "en" else _MEANT_ZH
 
     def read(
@@ -81,7 +84,8 @@ class Statements:
         named = self._named is not None and self._named.search(text) is not None
         corrects = self._correction.search(text.lower()) is not None
         meant = self._what_was_meant(text) if corrects else None
-        if not triggers and not named:
+        introduced = self._introduced.search(text) is not None
+        if not (triggers or named or introduced):
             return Statement(corrects=corrects, meant=meant)
         words = split_words(book.language, text)
         reading = _Reading(self, sentence, speaker, anchor, words, correcting)
@@ -93,6 +97,9 @@ class Statements:
             covered = covered and (clause.filler or reading.is_covered(clause, found))
         if named:
             facts.extend(reading.relations(facts))
+        if introduced:
+            facts.extend(reading.introduction(facts))
+            covered = covered or bool(facts)
         return Statement(tuple(facts), covered and bool(facts), corrects, meant)
 
     def _what_was_meant(self, text: str) -> tuple[str, str] | None:
@@ -100,6 +107,10 @@ class Statements:
         if match is None:
             return None
         return match.group("right").strip(), (match.group("wrong") or "").strip()
+
+    def introduced(self, text: str) -> re.Match[str] | None:
+        """ "Hi, I'm Anna"."""
+        return self._introduced.search(text)
 
     def named_relations(self, text: str) -> list[re.Match[str]]:
         """ "my wife Anna" wherever it stands."""
@@ -137,6 +148,10 @@ class _Reading:
         split = english_clauses if book.language == "en" else chinese_clauses
         return split(self._words, dated, quoted, book, self._speaker)
 
+    @cached_property
+    def _corrects_anywhere(self) -> bool:
+        return any(clause.correction for clause in self.clauses)
+
     def facts_of(self, clause: Clause, index: int, triggers: Sequence[str]) -> list[Fact]:
         """The facts of the first rule that fits the clause and finds good values."""
         self._correcting = self._correcting or clause.correction
@@ -158,7 +173,7 @@ class _Reading:
         if id(clause) in self._used:
             return True
         if not facts:
-            return clause.correction and not clause.alive
+            return clause.correction
         if any(fact.reason for fact in facts):
             return True
         end = max(fact.end for fact in facts)
@@ -168,7 +183,7 @@ class _Reading:
         left = [words.norm[at] for at in after if words.norm[at].isalnum()]
         if self._book.language == "zh":
             return len(left) <= 4
-        return len(left) <= 1 or trailing.length_at(left, 0) >= len(left) - 1
+        return len(left) <= 2 or trailing.length_at(left, 0) >= len(left) - 1
 
     def relations(self, known: Sequence[Fact]) -> list[Fact]:
         """Names of people and animals the speaker is related to, wherever they stand."""
@@ -194,6 +209,23 @@ class _Reading:
             )  # fmt: skip
         return found
 
+    def introduction(self, known: Sequence[Fact]) -> list[Fact]:
+        """The name in "Hi, I'm Anna", unless it is a word that only looks like one."""
+        match = self._owner.introduced(self._text)
+        clause = None if match is None else self._clause_at(match.start("name"))
+        if match is None or clause is None or not clause.alive or clause.negated or known:
+            return []
+        name = match.group("name")
+        words = split_words(self._book.language, name).norm
+        if any(self._book.phrase_list(each).anywhere(words) for each in _NOT_INTRODUCED):
+            return []
+        return [
+            Fact(
+                rule=_INTRODUCTION, attribute="name", value=name, spoken=name,
+                subject=self._speaker.name, start=match.start("said"), end=match.end("name"),
+            )
+        ]  # fmt: skip
+
     def _clause_at(self, position: int) -> Clause | None:
         found = None
         for clause in self.clauses:
@@ -213,9 +245,19 @@ class _Reading:
             return False
         if rule.negative == "needs" and not clause.negated:
             return False
-        if rule.whole and not match.captures and match.end < len(clause.words):
+        if rule.whole and not match.captures and not self._only_trails(clause.words, match.end):
             return False
         return not (rule.needs_date and not any(date.unresolved is None for date in clause.dates))
+
+    def _only_trails(self, words: Words, start: int) -> bool:
+        """Whether nothing but trailing adverbs and signs stands from a word on."""
+        trailing = self._book.phrase_list("trailing")
+        while start < len(words):
+            length = trailing.length_at(words.norm, start)
+            if not length and words.norm[start].isalnum():
+                return False
+            start += max(1, length)
+        return True
 
     def _facts(self, match: Match, clause: Clause) -> list[Fact]:
         rule, book = match.rule, self._book
@@ -271,7 +313,7 @@ class _Reading:
                 species=species,
                 topic=topic,
                 corrects=self._correcting,
-                withdraws=self._correcting and negative,
+                withdraws=negative and (self._correcting or self._corrects_anywhere),
                 start=min(first, value.start),
                 end=max(last, value.end),
             )
@@ -296,12 +338,15 @@ class _Reading:
             if end == len(words) and clause.ended_by in _LEFT_OPEN.get(kind, ()):
                 return []
             found = read_values(self._text, words, start, end, kind, rule, self._book)
-            if rule.whole and found and end == len(words) and not self._ends_there(words, found[-1]):
+            if (
+                rule.whole
+                and found
+                and end == len(words)
+                and not self._ends_there(words, found[-1])
+            ):
                 return []
-            if rule.whole and end < len(words) and match.end < len(words):
-                rest = words.norm[match.end :]
-                if not self._book.phrase_list("trailing").length_at(rest, 0):
-                    return []
+            if rule.whole and end < len(words) and not self._only_trails(words, match.end):
+                return []
             return found
         start_char = words.start[0]
         end_char = words.end[max(0, match.end - 1)]
@@ -333,9 +378,8 @@ class _Reading:
         return " ".join(words.norm[end - length : end])
 
     def _ends_there(self, words: Words, value: Value) -> bool:
-        rest = [words.norm[at] for at in range(len(words)) if words.start[at] >= value.end]
-        rest = [word for word in rest if word.isalnum()]
-        return not rest or self._book.phrase_list("trailing").length_at(rest, 0) == len(rest)
+        after = [at for at in range(len(words)) if words.start[at] >= value.end]
+        return not after or self._only_trails(words, after[0])
 
     def _attribute(self, rule: Rule, topic: str, clause: Clause) -> str:
         if rule.attribute == "{relation}":
@@ -405,9 +449,15 @@ _LEFT_OPEN = {
 """What ends a clause so that a value before it is not all that was meant."""
 _CONTRASTS = ("不是", "而不是", "不在", "not")
 _REASONS = frozenset(("because", "因为", "由于"))
-_BEFORE_CONTRAST = frozenset("not in at to for as from with on the".split())
+_BEFORE_CONTRAST = frozenset("not in at to for as from with on the 是 在".split())
 _QUALIFIED = frozenset(("wake_time", "sleep_time", "habit"))
-_RELATION = Rule(id="en.relation.named_in_passing", say=(), confidence=0.85)
+_INTRODUCTION = Rule(id="name.introduced", say=(), confidence=0.8)
+_INTRODUCED_EN = re.compile(
+    r"^(?:(?:[Hh]i|[Hh]ello|[Hh]ey)(?: there| all| everyone| team)?[,!.]? )?(?P<said>I(?:['’]m| am)) "
+    r"(?P<name>[A-Z][a-zà-ÿ]+(?: [A-Z][a-zà-ÿ]+)?)(?:[.!]?$|, (?:a|an|the|your) | from )"
+)
+_NOT_INTRODUCED = ("not_names", "nationality", "places", "jobs", "diet", "faiths", "condition")
+_RELATION = Rule(id="relation.named_in_passing", say=(), confidence=0.85)
 _MEANT_EN = re.compile(
     r"\bI (?:meant(?: to say)?|mean)[ :,]+(?P<right>[^,.;!?]{1,40}?)"
     r"(?:,? not (?P<wrong>[^,.;!?]{1,40}))?[.!]?$",
@@ -431,6 +481,14 @@ def _any_phrase(phrases: Sequence[str], language: str) -> re.Pattern[str]:
     ordered = sorted({phrase.lower() for phrase in phrases}, key=lambda each: (-len(each), each))
     inner = "|".join(re.escape(phrase).replace("'", "['’]") for phrase in ordered)
     return re.compile(rf"\b(?:{inner})\b" if language == "en" else f"(?:{inner})")
+
+
+def _introduced_zh(book: Rulebook) -> re.Pattern[str]:
+    surnames = "".join(sorted(book.grammar("surnames")))
+    return re.compile(
+        r"^(?:大家好|你好|您好|嗨|哈喽|hi|hello)[，,！!。~～ ]*(?P<said>我是)"
+        rf"(?P<name>[{surnames}][\u4e00-\u9fff]{{1,2}})(?=$|[，,。！!~～])"
+    )
 
 
 def _named_relation(relations: str) -> re.Pattern[str]:

@@ -9,7 +9,13 @@ between backticks is the word ``@code`` and a secret that capture cut out is ``@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import Literal
+
+CODE = "@code"
+"""The word that stands for text between backticks."""
+REDACTED = "@redacted"
+"""The word that stands for a secret that capture cut out."""
 
 
 class Words:
@@ -45,7 +51,7 @@ def split_words(language: Literal["en", "zh"], text: str) -> Words:
         norm = raw.lower()
         kind = match.lastgroup
         if kind is not None:
-            norm = "@code" if kind == "code" else "@redacted"
+            norm = CODE if kind == "code" else REDACTED
         elif english:
             opened = _OPENED.get(norm)
             if opened is None:
@@ -61,6 +67,52 @@ def split_words(language: Literal["en", "zh"], text: str) -> Words:
         starts(start)
         ends(end)
     return words
+
+
+class Phrases:
+    """A set of phrases, found as the longest one that starts at a word."""
+
+    def __init__(self, language: Literal["en", "zh"], entries: Sequence[str]) -> None:
+        self._by_first: dict[str, list[tuple[str, ...]]] = {}
+        for entry in entries:
+            words = tuple(split_words(language, entry).norm)
+            if words:
+                self._by_first.setdefault(words[0], []).append(words)
+        for phrases in self._by_first.values():
+            phrases.sort(key=lambda words: (-len(words), words))
+        self._alone = frozenset(
+            word for word, phrases in self._by_first.items() if len(phrases[-1]) == 1
+        )
+
+    def length_at(self, words: Sequence[str], start: int) -> int:
+        """How many words the longest phrase at ``start`` has; 0 for none."""
+        if start >= len(words):
+            return 0
+        for phrase in self._by_first.get(words[start], ()):
+            size = len(phrase)
+            if size == 1 or tuple(words[start : start + size]) == phrase:
+                return size
+        return 0
+
+    def length_before(self, words: Sequence[str], end: int) -> int:
+        """How many words the longest phrase that ends at ``end`` has; 0 for none."""
+        for start in range(max(0, end - 6), end):
+            if self.length_at(words[:end], start) == end - start:
+                return end - start
+        return 0
+
+    def begins(self, word: str) -> bool:
+        """Whether a phrase begins with the word."""
+        return word in self._by_first
+
+    def anywhere(self, words: Sequence[str]) -> bool:
+        """Whether one of the phrases stands anywhere in the words."""
+        if self._by_first.keys().isdisjoint(words):
+            return False
+        return any(self.length_at(words, at) for at in range(len(words)))
+
+    def __contains__(self, word: str) -> bool:
+        return word in self._alone
 
 
 _CODE = r"(?P<code>`[^`\n]+`)|(?P<redacted>\[redacted:[^\]\s]*\])"

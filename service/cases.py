@@ -287,12 +287,12 @@ class _Run:
 
     def _check_current(self, memory: Memory, views: Sequence[MemoryView]) -> None:
         """Each memory must fit a view of its own, and each view a memory."""
-        named = {view.attribute for view in views if isinstance(view.attribute, str)}
+        named = {each.attribute.casefold() for each in views if isinstance(each.attribute, str)}
         left = [
             each
             for scope in self._scopes.values()
             for each in memory.memories(scope)
-            if (each.attribute in named if named else each.attribute)
+            if (each.attribute.casefold() in named if named else each.attribute)
         ]
         for view in views:
             fitting = next((each for each in left if self._fits(each, each.status, view)), None)

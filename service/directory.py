@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Callable
-from functools import lru_cache
+from contextlib import suppress
 from pathlib import Path
 from typing import TypeVar
 
@@ -23,7 +23,12 @@ from memstream.projections.in_duckdb import DuckIndex
 from memstream.projections.in_edge import EdgeIndex
 from memstream.projections.projection import Generation, Projection
 from memstream.schemas.codec import Codec
-from memstream.schemas.errors import LogUnavailable, ProjectionDamaged, WrongGeneration
+from memstream.schemas.errors import (
+    KeyDestroyed,
+    LogUnavailable,
+    ProjectionDamaged,
+    WrongGeneration,
+)
 from memstream.schemas.sealing import Sealer
 from memstream.streams.clock import Clock
 from memstream.streams.embedded import EmbeddedRuntime
@@ -49,8 +54,24 @@ class Files:
             ) from error
         self.root = root
         self.clock = clock
+        self.building: set[str] = set()
+        """Generations that this process is building beside the served one."""
+        if (root / "log.db").exists() and not (root / "keys.db").exists():
+            raise LogUnavailable(
+                f"memory directory {root}: log.db is there but keys.db is missing, so no event "
+                "can be read; mend: restore keys.db from a copy, or move log.db away to start anew"
+            )
         self.ring = SqliteKeyRing(root / "keys.db", clock)
-        self.log = SqliteLog(root / "log.db", clock, partitions=partitions)
+        try:
+            self.log = SqliteLog(root / "log.db", clock, partitions=partitions)
+        except BaseException:
+            self.ring.close()
+            raise
+        try:
+            self._check_ring()
+        except BaseException:
+            self.close_files()
+            raise
         self.codec = Codec(Sealer(self.ring))
         self.lease = WorkerLease(root, clock)
         self.generations = Generations(root / "generations")
@@ -59,8 +80,21 @@ class Files:
     def close(self) -> None:
         """Closes every file and gives the lease back."""
         self.lease.release()
+        self.close_files()
+
+    def close_files(self) -> None:
+        """Closes log and keys."""
         self.log.close()
         self.ring.close()
+
+    def _check_ring(self) -> None:
+        """Raises ``SealBroken`` where the key ring is another log's: then nothing is readable,
+        and events recorded meanwhile would get keys that the right ring does not have."""
+        for partition in range(self.log.partitions):
+            for entry in self.log.read(partition, 0, 1):
+                if entry.row.key_id:
+                    with suppress(KeyDestroyed):
+                        self.ring.key_by_id(entry.row.key_id)
 
 
 class Stores:
@@ -69,16 +103,20 @@ class Stores:
     def __init__(
         self, files: Files, name: str, embedder: Embedder, pipeline: Pipeline, *, writes: bool
     ) -> None:
+        """``writes``: to be built beside the served generation, so its erasures are put off."""
         self.name = name
         self.files = files
         self.embedder = embedder
         self.stamp = files.generations.stamp(name)
         self.folder = files.generations.folder(name)
-        self.store = StateStore.open(self.folder / "state.db", self.stamp)
+        self.state_lost = ""
+        """What was wrong with the state that is being made anew; empty if it was sound."""
+        self.store = self._sound_state()
         self.edge: EdgeIndex | None = None
         self.duck: DuckIndex | None = None
         self.runtime: EmbeddedRuntime | None = None
         self.pipeline = pipeline
+        self._serves = not writes
         if writes:
             self.open_projections()
 
@@ -99,6 +137,8 @@ class Stores:
             self.store,
             [self.edge, self.duck],
             self.files.clock,
+            erases=self._serves,
+            forget_copies=self._forget_copies,
         )
         return self.runtime
 
@@ -123,6 +163,25 @@ class Stores:
                 projection.close()
         self.edge = self.duck = self.runtime = None
         self.store.close()
+
+    def _sound_state(self) -> StateStore:
+        """The state; damaged, it is removed and made again from the log by the lease holder."""
+        path = self.folder / "state.db"
+        try:
+            return StateStore.open(path, self.stamp)
+        except (ProjectionDamaged, WrongGeneration) as error:
+            if not (self.files.lease.held or self.files.lease.acquire()):
+                raise
+            self.state_lost = str(error)
+        _LOGGER.warning("state_rebuilt", problem=self.state_lost)
+        for suffix in ("-wal", "-shm", ""):
+            path.with_name(path.name + suffix).unlink(missing_ok=True)
+        return StateStore.open(path, self.stamp)
+
+    def _forget_copies(self) -> None:
+        """Removes the generations that are neither served nor being built: an erasure cannot
+        reach into them."""
+        self.files.generations.remove_all_but({self.name, *self.files.building})
 
     def _verified(self, name: str, opened: Callable[[Path], Opened]) -> Opened:
         path = self.folder / name
@@ -155,15 +214,5 @@ def stamp_of(pipeline: Pipeline, embedder: Embedder) -> Generation:
 
 
 def pipeline_of(files: Files) -> Pipeline:
-    """The pipeline with the directory's own settings. Compiling its rules takes most of a second,
-    and processors keep nothing of their own, so directories with equal settings share one."""
-    root = files.root
-    paths = [root / "attributes.toml", root / "policy.toml", *sorted(root.glob("rules/*.toml"))]
-    settings = tuple((path, path.read_bytes()) for path in paths if path.is_file())
-    return _compiled(root if settings else None, settings)
-
-
-@lru_cache(maxsize=8)
-def _compiled(root: Path | None, settings: tuple[tuple[Path, bytes], ...]) -> Pipeline:
-    del settings  # part of the key: a changed file is compiled anew
-    return standard_pipeline(root)
+    """The pipeline with the directory's own settings."""
+    return standard_pipeline(files.root)

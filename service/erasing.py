@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
+import errno
+import os
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, BinaryIO
 
 import msgspec
 
-from memstream.schemas.errors import KeyDestroyed, NotFound
+from memstream.schemas.errors import (
+    InvalidEvent,
+    KeyDestroyed,
+    NotFound,
+    SealBroken,
+    UnknownEventType,
+)
 from memstream.schemas.events import TRUST_CEILING, ErasureRequested, Event, Source, Text
 from memstream.schemas.ids import derived_id
 from memstream.schemas.scope import Scope
@@ -24,11 +33,12 @@ _READ_BYTES = 1 << 22
 
 def erased(host: Host, scope: Scope, event_id: str | None, reason: str) -> ErasureReport:
     """Erases and looks for traces. The lease is held and everything recorded is processed."""
-    victims = _victims(host, scope, event_id)
+    names = () if event_id is None else _with_parts(host, scope, event_id)
+    victims = _victims(host, scope, names)
     memories = {
         each.id
         for each in host.versions(scope)
-        if event_id is None or victims.keys() & set(each.supports)
+        if event_id is None or set(names) & set(each.supports)
     }
     needles = _strings_of(victims.values()) | _derived_strings(host, scope, memories)
     before = host.store.tally().count
@@ -42,7 +52,8 @@ def erased(host: Host, scope: Scope, event_id: str | None, reason: str) -> Erasu
         subject=scope.path,
         time=host.clock.now(),
         source=Source("admin_edit", int(TRUST_CEILING["admin_edit"])),
-        data=ErasureRequested(events=() if event_id is None else tuple(victims), reason=reason),
+        # No names mean the whole scope, so they are the ids and not what is still readable.
+        data=ErasureRequested(events=names, reason=reason),
     )
     host.append([[request]])
     host.flush()
@@ -63,33 +74,30 @@ def erased(host: Host, scope: Scope, event_id: str | None, reason: str) -> Erasu
     )
 
 
-def _victims(host: Host, scope: Scope, event_id: str | None) -> dict[str, Event]:
-    """The readable events to be erased, by id; an oversize event with all its parts."""
-    codec = host.files.codec
+def _with_parts(host: Host, scope: Scope, event_id: str) -> tuple[str, ...]:
+    """The event's id and, of an oversize event, those of its other parts. Raises ``NotFound``."""
+    held = host.files.log.find(scope.path, event_id)
+    if held is None:
+        raise NotFound(f"event {event_id!r} is not in {scope.path}; nothing was erased")
+    try:
+        data = host.files.codec.from_row(held.row).data
+    except (KeyDestroyed, InvalidEvent, SealBroken, UnknownEventType):
+        return (event_id,)
+    part = data.part if isinstance(data, Text) else None
+    count = 1 if part is None else part.count
+    others = [derived_id(scope.path, event_id, "part", str(index)) for index in range(1, count)]
+    return (event_id, *others)
+
+
+def _victims(host: Host, scope: Scope, names: tuple[str, ...]) -> dict[str, Event]:
+    """The readable events to be erased, by id: the named ones, or all of the scope."""
     found: dict[str, Event] = {}
-    if event_id is None:
-        for entry in host.files.log.of_subject(scope.path):
+    for entry in host.files.log.of_subject(scope.path):
+        if not names or entry.row.id in names:
             try:
-                found[entry.row.id] = codec.from_row(entry.row)
-            except KeyDestroyed:
+                found[entry.row.id] = host.files.codec.from_row(entry.row)
+            except (KeyDestroyed, InvalidEvent, SealBroken, UnknownEventType):
                 continue
-        return found
-    wanted = [event_id]
-    for name in wanted:
-        held = host.files.log.find(scope.path, name)
-        if held is None:
-            raise NotFound(f"event {name!r} is not in {scope.path}; nothing was erased")
-        try:
-            event = codec.from_row(held.row)
-        except KeyDestroyed:
-            continue
-        found[name] = event
-        part = event.data.part if isinstance(event.data, Text) else None
-        if part is not None and name == event_id:
-            wanted += [
-                derived_id(scope.path, event_id, "part", str(index))
-                for index in range(1, part.count)
-            ]
     return found
 
 
@@ -141,11 +149,33 @@ def _holds(path: Path, needles: set[str]) -> bool:
     if not wanted:
         return False
     overlap = max(len(each) for each in wanted)
-    tail = b""
     with path.open("rb") as file:
-        while block := file.read(_READ_BYTES):
-            window = tail + block
-            if any(each in window for each in wanted):
-                return True
-            tail = window[-overlap:]
+        for start, end in _written(file):
+            tail = b""
+            file.seek(start)
+            while start < end and (block := file.read(min(_READ_BYTES, end - start))):
+                start += len(block)
+                window = tail + block
+                if any(each in window for each in wanted):
+                    return True
+                tail = window[-overlap:]
     return False
+
+
+def _written(file: BinaryIO) -> Iterator[tuple[int, int]]:
+    """The ranges of a file that hold data. The rest was never written and reads as zeros: the
+    index makes files of many megabytes of which it has used a few kilobytes."""
+    handle, end = file.fileno(), os.fstat(file.fileno()).st_size
+    if not hasattr(os, "SEEK_DATA"):
+        yield 0, end
+        return
+    position = 0
+    while position < end:
+        try:
+            start = os.lseek(handle, position, os.SEEK_DATA)
+        except OSError as error:
+            if error.errno == errno.ENXIO:  # nothing but a hole up to the end
+                return
+            raise
+        position = os.lseek(handle, start, os.SEEK_HOLE)
+        yield start, position

@@ -4,15 +4,27 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from memstream.schemas.errors import MemstreamError
+from memstream.schemas.errors import MemstreamError, ProjectionDamaged
 from memstream.service.reports import Balance, Check, Diagnosis
 
 if TYPE_CHECKING:
     from memstream.service.host import Host
 
 
-def examined(host: Host) -> Diagnosis:
-    """The balance of every captured event, and the checks of log, state, indexes and worker."""
+def examined(host: Host, trouble: str = "") -> Diagnosis:
+    """The balance of every captured event, and the checks of log, state, indexes and worker.
+    ``trouble`` is why the indexes could not be opened."""
+    try:
+        return _examined(host, trouble)
+    except ProjectionDamaged as error:
+        # Without its state nothing can be said to be anywhere: the balance must not close.
+        captured = sum(host.files.log.counts().values())
+        unknown = Balance(captured, 0, 0, 0, 0, 0, 0, 0)
+        state = Check("state", False, str(error), "memstream rebuild")
+        return Diagnosis(unknown, (_log_is_whole(host), state))
+
+
+def _examined(host: Host, trouble: str) -> Diagnosis:
     checks = [
         _log_is_whole(host),
         _state_matches_log(host),
@@ -22,6 +34,8 @@ def examined(host: Host) -> Diagnosis:
         _generation(host),
         _contexts(host),
     ]
+    if trouble:
+        checks.append(Check("indexes", False, trouble, "memstream rebuild"))
     return Diagnosis(balance_of(host), tuple(checks))
 
 

@@ -114,16 +114,25 @@ class Host:
         reasons = [*self._stale(stores)]
         if self.worker_error():
             reasons.append(f"new events are not being processed: {self.worker_error()}")
+        if stores.state_lost and self._behind(stores):
+            reasons.append(f"the state is being made again from the log: {stores.state_lost}")
+        trouble = ""
         if stores.edge is None and self._worker is None and self._own():
-            with self._work:
-                self._runtime()
+            try:
+                with self._work:
+                    self._runtime()
+            except MemstreamError as error:
+                trouble = f"cannot be opened: {error}"
         if stores.edge is None:
-            reasons.append(
-                f"the vector index is held by {self.worker_elsewhere()}; "
-                "served by a lexical scan of the state"
-            )
+            trouble = trouble or f"is held by {self.worker_elsewhere()}"
+            reasons.append(f"the vector index {trouble}; served by a lexical scan of the state")
             return None, None, tuple(reasons)
         return stores.edge, stores.embedder, tuple(reasons)
+
+    def _behind(self, stores: Stores) -> bool:
+        positions = stores.store.positions()
+        ends = self.files.log.end_offsets()
+        return any(positions.get(partition, 0) < end for partition, end in ends.items())
 
     def worker_elsewhere(self) -> str:
         """Who holds the worker lease, in words."""
@@ -284,14 +293,19 @@ class Host:
         error = None if self._worker is None else self._worker.last_error
         if error is None:
             return ""
-        return str(error) if isinstance(error, MemstreamError) else f"{type(error).__name__}: {error}"
+        stated = isinstance(error, MemstreamError)
+        return str(error) if stated else f"{type(error).__name__}: {error}"
 
     def doctor(self) -> Diagnosis:
         """Examines everything."""
         with self._work:
-            if self._own():
-                self._runtime()
-            return examined(self)
+            trouble = ""
+            try:
+                if self._own():
+                    self._runtime()
+            except MemstreamError as error:
+                trouble = str(error)
+            return examined(self, trouble)
 
     def sql(self, query: str) -> tuple[list[str], list[tuple[Any, ...]]]:
         """Read-only SQL over what is indexed."""

@@ -8,13 +8,16 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import structlog
+
 from memstream.processors.lexemes import lexemes
 from memstream.projections.embedders import Embedder
 from memstream.projections.queries import Channel, IndexQuery
 from memstream.recall.scan import newest
-from memstream.schemas.errors import KeyDestroyed
+from memstream.schemas.errors import KeyDestroyed, ProjectionDamaged
 from memstream.schemas.events import ContextServed
 from memstream.schemas.instants import OPEN_MICROS
+from memstream.schemas.memories import Tally
 from memstream.schemas.scope import Scope
 from memstream.service.directory import Stores, stamp_of
 from memstream.service.reports import RebuildReport, ReplayReport
@@ -28,6 +31,8 @@ SHADOW_QUERIES = 50
 SHADOW_LIMIT = 10
 _SERVED_EVENTS_READ = 20_000
 
+_LOGGER = structlog.get_logger(__name__)
+
 
 def rebuilt(
     host: Host, embedder: Embedder, *, swap: bool, progress: Progress | None
@@ -38,32 +43,36 @@ def rebuilt(
     files = host.files
     before = host.generation
     name = files.generations.create(stamp_of(host.pipeline, embedder))
-    beside = Stores(files, name, embedder, host.pipeline, writes=True)
+    files.building.add(name)
     try:
-        runtime = beside.open_projections()
-        runtime.drain(progress=progress)
-        with host.working():
-            if not host.stale():
-                host.stores.open_projections().drain()
-            runtime.drain()
-            problems = [beside.damage(each) for each in runtime.projections]
-            problems = [each for each in problems if each]
-            same_pipeline = host.stores.stamp.pipeline == beside.stamp.pipeline
-            identical = None
-            if same_pipeline:
-                identical = beside.store.tally() == host.store.tally()
-                if not identical:
+        beside = Stores(files, name, embedder, host.pipeline, writes=True)
+        try:
+            runtime = beside.open_projections()
+            runtime.drain(progress=progress)
+            with host.working():
+                live = _caught_up(host)
+                runtime.drain()
+                # A live one that goes on has erased by now; then this one only clears itself.
+                destroyed = runtime.finish_erasures()
+                problems = [beside.damage(each) for each in runtime.projections]
+                problems = [each for each in problems if each]
+                identical = None if live is None else beside.store.tally() == live
+                if identical is False:
                     problems.append("its memories differ from those being served")
-            overlap = _overlap(host, beside)
-            versions = beside.store.tally().count
+                overlap = _overlap(host, beside)
+                versions = beside.store.tally().count
+                beside.close()
+                if swap and not problems:
+                    host.serve(name)
+                    files.generations.remove_all_but({name} if destroyed else {name, before})
+        finally:
             beside.close()
-            if swap and not problems:
-                host.serve(name)
-                files.generations.remove_all_but({name, before})
     except BaseException:
-        beside.close()
-        files.generations.remove(name)
+        if files.generations.current() != name:
+            files.generations.remove(name)
         raise
+    finally:
+        files.building.discard(name)
     return RebuildReport(
         generation=name,
         previous=before,
@@ -76,6 +85,19 @@ def rebuilt(
         swapped=swap and not problems,
         problems=tuple(problems),
     )
+
+
+def _caught_up(host: Host) -> Tally | None:
+    """What the live generation holds once it has processed everything; None where the two cannot
+    be compared: another pipeline made it, or it is damaged and no longer goes on."""
+    if host.stale():
+        return None
+    try:
+        host.stores.open_projections().drain()
+        return host.store.tally()
+    except ProjectionDamaged as error:
+        _LOGGER.warning("rebuilding_from_the_log_alone", problem=str(error))
+        return None
 
 
 def replayed(

@@ -71,9 +71,11 @@ class EmbeddedRuntime:
         clock: Clock,
         *,
         erases: bool = True,
+        forget_copies: Callable[[], None] = lambda: None,
     ) -> None:
         """``erases`` False puts erasures off until ``finish_erasures``: a rebuild beside the
-        runtime that serves must not destroy what that one still needs."""
+        runtime that serves must not destroy what that one still needs. ``forget_copies`` is
+        called within an erasure to remove derived data that this runtime does not keep."""
         self.log = log
         self.codec = codec
         self.pipeline = pipeline
@@ -81,6 +83,7 @@ class EmbeddedRuntime:
         self.projections = tuple(projections)
         self.clock = clock
         self._erases = erases
+        self._forget_copies = forget_copies
         self._put_off: list[Entry] = []
         self._fresh: list[Step] = []
 
@@ -146,14 +149,16 @@ class EmbeddedRuntime:
             found.append(msgspec.structs.replace(stored, event=self._readable(entry)))
         return found
 
-    def finish_erasures(self) -> None:
-        """Does the erasures that were put off, as far as they are not done. Afterwards this
-        runtime's stores hold nothing of what they name."""
+    def finish_erasures(self) -> int:
+        """Does the erasures that were put off, as far as they are not done; gives how many were
+        not. Afterwards this runtime's stores hold nothing of what they name."""
         put_off, self._put_off = self._put_off, []
+        destroyed = 0
         for request in put_off:
             event = self._readable(request)
             if event is not None and isinstance(event.data, ErasureRequested):
-                self._erase(request, event.data)
+                destroyed += self._erase(request, event.data)
+        return destroyed
 
     # One batch
 
@@ -255,11 +260,17 @@ class EmbeddedRuntime:
 
     def _retry(self, letters: Sequence[DeadLetter]) -> int:
         went_through = 0
+        settled: set[str] = set()
         for letter in letters:
+            if letter.scope in settled:
+                continue
             entry = self._entry(letter.partition, letter.offset)
             if self._is_followed(entry) and self._would_go_through(entry):
+                # This tries every other dead letter of the scope as well.
+                before = len(self.store.dead_letters(letter.scope))
                 self._derive_again_with(entry, letter)
-                went_through += 1
+                went_through += before - len(self.store.dead_letters(letter.scope))
+                settled.add(letter.scope)
                 continue
             with self.store.transaction() as transaction:
                 step = self._step(transaction, entry, letter.attempts + 1)
@@ -301,8 +312,9 @@ class EmbeddedRuntime:
 
     # Erasure
 
-    def _erase(self, request: Entry, data: ErasureRequested) -> None:
-        """Destroys what a request names: keys first, then every derived copy.
+    def _erase(self, request: Entry, data: ErasureRequested) -> bool:
+        """Destroys what a request names: keys first, then every derived copy. Gives whether it
+        had not been done before.
 
         The log remembers which requests are finished, so a replay destroys nothing again; it only
         clears stores that read the content before it was destroyed. Only keys older than the
@@ -312,7 +324,7 @@ class EmbeddedRuntime:
         scope = request.row.subject
         finished = request.offset < self.log.committed(ERASURES).get(request.partition, 0)
         if finished and not self._remembers_erased(request):
-            return
+            return False
         if not finished:
             sealer = self.codec.sealer
             if sealer is None:
@@ -326,11 +338,13 @@ class EmbeddedRuntime:
             sealer.forget()
             self.log.scrub()
         self._clear(scope)
+        self._forget_copies()
         position = self.store.positions().get(request.partition, 0)
         self._derive_again(scope, request.partition, max(position, request.offset + 1))
         self.project()
         if not finished:
             self.log.commit(ERASURES, {request.partition: request.offset + 1})
+        return not finished
 
     def _remembers_erased(self, request: Entry) -> bool:
         """Whether the store processed an event of the scope that was erased meanwhile."""

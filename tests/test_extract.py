@@ -1,11 +1,10 @@
-"""What the rules read: a table of sentences, and the properties that hold for any text."""
+"""Extraction from events: whose fact it is, when it is true, and what is kept."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta, timezone
-from pathlib import Path
 
 import msgspec
 import pytest
@@ -15,7 +14,6 @@ from hypothesis import strategies as st
 from memstream.processors.extract import Extract, Reader
 from memstream.processors.gate import GateMark
 from memstream.processors.pipeline import State, Value, key
-from memstream.processors.rules import InvalidRule
 from memstream.schemas.attributes import builtin
 from memstream.schemas.events import (
     CandidateExtracted,
@@ -33,282 +31,24 @@ from memstream.schemas.memories import Assertion, Outcome
 
 SCOPE = "acme/user:u1"
 SAID_AT = datetime(2025, 3, 12, 9, 30, tzinfo=timezone(timedelta(hours=1)))  # a Wednesday
+SAID = Source("user_said", 3)
 READER = Reader(builtin())
 
 
-def event(data: Data, kind: str = "turn.recorded", time: datetime = SAID_AT, **more: object) -> Event:
+def event(
+    data: Data, kind: str = "turn.recorded", time: datetime = SAID_AT, **more: object
+) -> Event:
     source = Source("user_said", 3)
     made = Event(id="e1", type=kind, subject=SCOPE, time=time, source=source, data=data)
     return msgspec.structs.replace(made, **more)
 
 
-def read(text: str, *, actor: str = "", time: datetime = SAID_AT) -> list[Assertion]:
-    return READER.read(event(TurnRecorded(role="user", text=text, actor=actor), time=time))
+def read(text: str, *, actor: str = "") -> list[Assertion]:
+    return READER.read(event(TurnRecorded(role="user", text=text, actor=actor)))
 
 
-def facts(text: str, **more: object) -> list[Assertion]:
-    return [each for each in read(text, **more) if each.attribute]  # type: ignore[arg-type]
-
-
-def told(text: str) -> set[str]:
-    """The facts as "attribute=value", "-" before a negative one, the subject where it is not the
-    user, "@" before a qualifier."""
-    found = set()
-    for each in facts(text):
-        who = "" if each.subject in ("user", "project") else f"{each.subject}: "
-        how = "-" if each.polarity == "negative" else ""
-        when = f" @{each.qualifier}" if each.qualifier else ""
-        found.add(f"{who}{how}{each.attribute}={each.value}{when}")
-    return found
-
-
-TABLE: list[tuple[str, set[str]]] = [
-    # who somebody is
-    ("My name is Greta Lind.", {"name=Greta Lind"}),
-    ("Hello there, call me Jo.", {"name=Jo"}),
-    ("You can call me Max", {"name=Max"}),
-    ("I'm 41 years old.", {"age=41"}),
-    ("My birthday is on May 5.", {"birthday=05-05"}),
-    ("I was born on 7 June 1988.", {"birthday=1988-06-07"}),
-    ("I was born in Ghent.", {"birthplace=Ghent"}),
-    ("I grew up in Porto.", {"hometown=Porto"}),
-    ("I'm originally from Chile.", {"hometown=Chile"}),
-    ("I'm Norwegian.", {"nationality=Norwegian"}),
-    ("My pronouns are they/them.", {"pronouns=they/them"}),
-    ("I speak Dutch and Italian.", {"languages_spoken=Dutch", "languages_spoken=Italian"}),
-    ("I'm learning Korean these days.", {"learning=Korean"}),
-    ("I'm divorced.", {"marital_status=divorced"}),
-    # home and work
-    ("I live in Turin.", {"residence=Turin"}),
-    ("i live in turin", {"residence=turin"}),
-    ("I currently live in Den Haag.", {"residence=Den Haag"}),
-    ("We live in New York now.", {"residence=New York"}),
-    ("I moved to Graz last month.", {"residence=Graz"}),
-    ("I've relocated to Perth.", {"residence=Perth"}),
-    ("I live in constant fear of spiders.", set()),
-    ("I'm based in Nairobi.", {"residence=Nairobi"}),
-    ("I no longer live in Malmö.", {"-residence=Malmö"}),
-    ("I used to live in Quito.", {"-residence=Quito"}),
-    ("I work at Volvo.", {"employer=Volvo"}),
-    ("I work for Deutsche Bahn as a train driver.",
-     {"employer=Deutsche Bahn", "job_title=train driver"}),
-    ("I work at a bakery.", {"employer=bakery"}),
-    ("I work at home on Fridays.", set()),
-    ("I work at night.", set()),
-    ("I no longer work at Nokia.", {"-employer=Nokia"}),
-    ("I joined Spotify in January.", {"employer=Spotify"}),
-    ("I joined Tom for dinner.", set()),
-    ("I left Ericsson.", {"-employer=Ericsson"}),
-    ("I left Berlin.", set()),
-    ("I quit my job at Philips.", {"-employer=Philips"}),
-    ("I'm a nurse.", {"job_title=nurse"}),
-    ("I'm a data engineer at Zalando.", {"job_title=data engineer", "employer=Zalando"}),
-    ("I'm a huge mess today.", set()),
-    ("I work as a translator.", {"job_title=translator"}),
-    ("I got promoted to deputy head of sales.", {"job_title=deputy head of sales"}),
-    ("I became a teacher.", {"job_title=teacher"}),
-    ("I graduated from Uppsala University.", {"education=Uppsala University"}),
-    ("I study physics at Leiden University.",
-     {"school=Leiden University", "field_of_study=physics"}),
-    ("I majored in history.", {"field_of_study=history"}),
-    ("I live in Bonn and work at Telekom.", {"residence=Bonn", "employer=Telekom"}),
-    # people and animals
-    ("My wife is called Edith.", {"spouse=Edith"}),
-    ("My husband Karl works at Miele.",
-     {"spouse=Karl", "the user's husband: employer=Miele"}),
-    ("My older sister lives in Lima.", {"the user's older sister: residence=Lima"}),
-    ("My daughter's name is Ida.", {"child=Ida"}),
-    ("My best friend is Omar.", {"friend=Omar"}),
-    ("Omar works at Siemens.", {"Omar: employer=Siemens"}),
-    ("Everyone works at Siemens.", set()),
-    ("I'm married to Ruth.", {"spouse=Ruth"}),
-    ("We have two daughters.", {"children=two daughters"}),
-    ("I have a cat named Miso.", {"pet=Miso"}),
-    ("We adopted a puppy called Kiwi.", {"pet=Kiwi"}),
-    ("I have two dogs.", {"pet=two dogs"}),
-    # body, food, tastes
-    ("I'm allergic to walnuts.", {"allergy=walnuts"}),
-    ("I'm allergic to soy and sesame, please remember that.", {"allergy=soy", "allergy=sesame"}),
-    ("I have a severe shellfish allergy.", {"allergy=shellfish"}),
-    ("I'm not allergic to cats.", {"-allergy=cats"}),
-    ("I'm vegan.", {"diet=vegan"}),
-    ("I'm a strict vegetarian.", {"diet=vegetarian"}),
-    ("I'm not vegan anymore.", {"-diet=vegan"}),
-    ("I don't eat pork.", {"diet=no pork"}),
-    ("I never eat red meat or fish.", {"diet=no red meat", "diet=no fish"}),
-    ("I don't drink alcohol.", {"-drinks=alcohol"}),
-    ("I stopped drinking coffee.", {"-drinks=coffee"}),
-    ("I quit smoking.", {"-habit=smoke"}),
-    ("I have asthma and migraines.", {"health_condition=asthma", "health_condition=migraines"}),
-    ("I was diagnosed with celiac disease.", {"health_condition=celiac disease"}),
-    ("I like rowing, folk music and black tea.",
-     {"likes=rowing", "likes=folk music", "likes=black tea"}),
-    ("I really love the sea.", {"likes=sea"}),
-    ("I don't like olives any more.", {"-likes=olives"}),
-    ("I'm a big fan of Miles Davis.", {"likes=Miles Davis"}),
-    ("I love it!", set()),
-    ("I love how you put that.", set()),
-    ("I like your idea.", set()),
-    ("I like people who listen.", set()),
-    ("I love mac and cheese.", {"likes=mac and cheese"}),
-    ("I love fantasy and horror movies.", {"likes=fantasy and horror movies"}),
-    ("I hate crowded trains.", {"dislikes=crowded trains"}),
-    ("I can't stand techno.", {"dislikes=techno"}),
-    ("I prefer rice over noodles.", {"prefers=rice"}),
-    ("My favorite color is teal.", {"favourite_color=teal"}),
-    ("My favourite film is Heat.", {"favourite_movie=Heat"}),
-    ("My hobbies are chess and sailing.", {"hobby=chess", "hobby=sailing"}),
-    ("I play the cello.", {"plays=cello"}),
-    ("My blood type is AB.", {"blood_type=AB"}),
-    # days and habits
-    ("I wake up at 5:45.", {"wake_time=05:45"}),
-    ("I get up at 7 on weekdays and at 9 on weekends.",
-     {"wake_time=07:00 @weekdays", "wake_time=09:00 @weekends"}),
-    ("On weekends I wake up at half past eight.", {"wake_time=08:30 @weekends"}),
-    ("I go to bed at 10.", {"sleep_time=22:00"}),
-    ("I swim twice a week.", {"habit=swim @twice a week"}),
-    ("I drive a Fiat Panda 4x4.", {"vehicle=Fiat Panda 4x4"}),
-    # changes, plans, decisions
-    ("I switched from butter to margarine because of my cholesterol.",
-     {"switched_to=margarine"}),
-    ("I plan to learn welding.", {"plan=learn welding"}),
-    ("I'm going to climb Ben Nevis on June 3.", {"plan=climb Ben Nevis"}),
-    ("I'll let you know tomorrow.", set()),
-    ("I decided to sell the boat.", {"decision=sell the boat"}),
-    ("My goal is to run a half marathon.", {"goal=run a half marathon"}),
-    # corrections
-    ("Actually I misspoke: I'm not allergic to kiwis.", {"-allergy=kiwis"}),
-    ("I live in Basel, not Bern.", {"residence=Basel", "-residence=Bern"}),
-    ("I live in Bern. Sorry, I meant Basel, not Bern.", {"residence=Basel"}),
-    # nothing is asserted
-    ("I wish I lived in Hawaii.", set()),
-    ("I'd love to work at Pixar.", set()),
-    ("I want to live in Kyoto.", set()),
-    ("Do I live in Oslo?", set()),
-    ("Can you guess where I live?", set()),
-    ("I live in Oslo, right?", set()),
-    ("If I lived in Nice, I'd swim daily and I like swimming.", set()),
-    ("Suppose I live in Nice.", set()),
-    ("She said \"I live in Oslo\".", set()),
-    ("My boss says that I live in the past and I like meetings.", set()),
-    ("'I work at Shell,' he told us.", set()),
-    ("> I live in Cork", set()),
-    ("Pretend I live in Rome.", set()),
-    ("Write a poem in which I live in Rome and I work at the Vatican.", set()),
-    ("translate: I live in Paris", set()),
-    ("Let's role-play. I am a pirate. I live in Tortuga.", set()),
-    ("I live on Mars, just kidding!", set()),
-    ("I live in Atlantis. Just joking.", set()),
-    ("I don't think I live in Oslo.", set()),
-    ("```\nI live in Oslo.\n```", set()),
-    ("I don't just like jazz.", set()),
-    ("Maybe I work at Acme.", set()),
-    ("My passport number is [redacted:passport].", set()),
-    # the rest of a sentence does not spoil a statement
-    ("I live in Ulm, do you know a good baker there?", {"residence=Ulm"}),
-    ("By the way, I'm vegetarian, so no ham please.", {"diet=vegetarian"}),
-    ("Please remember that I'm allergic to latex.", {"allergy=latex"}),
-    # work on a project
-    ("We run the tests with `make check`.", {"test_command=make check"}),
-    ("Run the tests with pytest -x from now on.", {"test_command=pytest -x"}),
-    ("Use `tox -e py` to run the tests.", {"test_command=tox -e py"}),
-    ("The build command is `cargo build`.", {"build_command=cargo build"}),
-    ("Lint with `ruff check`.", {"lint_command=ruff check"}),
-    ("Start the dev server with `npm run dev`.", {"run_command=npm run dev"}),
-    ("Deploy to staging with `make deploy`.", {"deploy_command=make deploy"}),
-    ("We migrated to poetry.", {"package_manager=poetry"}),
-    ("We use pnpm, not npm.", {"package_manager=pnpm"}),
-    ("We use Postgres.", {"database=Postgres"}),
-    ("We use Python 3.12.", {"python_version=3.12"}),
-    ("The default branch is `trunk`.", {"default_branch=trunk"}),
-    ("The fixtures live in `tests/data`.", {"path=tests/data @fixtures"}),
-    ("We deploy on Thursdays.", {"deploy_day=Thursdays"}),
-    ("Always write docstrings for public functions.",
-     {"convention=Always write docstrings for public functions"}),
-    ("Never push to main.", {"convention=Never push to main"}),
-    ("Commit messages must be in German.", {"convention=Commit messages must be in German"}),
-    ("Never give up!", set()),
-    ("Always remember that you are loved.", set()),
-    # Chinese
-    ("我叫周敏。", {"name=周敏"}),
-    ("大家都叫我阿强。", {"name=阿强"}),
-    ("我今年28岁。", {"age=28"}),
-    ("我的生日是3月9日。", {"birthday=03-09"}),
-    ("我住在苏州。", {"residence=苏州"}),
-    ("我现在住在新加坡。", {"residence=新加坡"}),
-    ("我上个月搬到厦门了。", {"residence=厦门"}),
-    ("我家在昆明。", {"residence=昆明"}),
-    ("我以前住在武汉。", {"-residence=武汉"}),
-    ("我老家在青岛。", {"hometown=青岛"}),
-    ("我来自贵州。", {"hometown=贵州"}),
-    ("我在美团工作。", {"employer=美团"}),
-    ("我在一家书店上班。", {"employer=书店"}),
-    ("我不在京东工作了。", {"-employer=京东"}),
-    ("我加入了小米。", {"employer=小米"}),
-    ("我从滴滴离职了。", {"-employer=滴滴"}),
-    ("我是一名药剂师。", {"job_title=药剂师"}),
-    ("我住在成都，在蚂蚁上班，是一名设计师。",
-     {"residence=成都", "employer=蚂蚁", "job_title=设计师"}),
-    ("我升职为总监了。", {"job_title=总监"}),
-    ("我毕业于南京大学。", {"education=南京大学"}),
-    ("我对芒果过敏。", {"allergy=芒果"}),
-    ("我对虾和螃蟹过敏，请记住。", {"allergy=虾", "allergy=螃蟹"}),
-    ("我对牛奶不过敏。", {"-allergy=牛奶"}),
-    ("说错了，我对芒果不过敏。", {"-allergy=芒果"}),
-    ("更正：我住在无锡，不是常州。", {"residence=无锡", "-residence=常州"}),
-    ("我吃素。", {"diet=吃素"}),
-    ("我是素食者。", {"diet=素食者"}),
-    ("我不吃羊肉。", {"diet=不吃羊肉"}),
-    ("我不再喝奶茶了。", {"-drinks=奶茶"}),
-    ("我戒烟了。", {"-habit=抽烟"}),
-    ("我有鼻炎。", {"health_condition=鼻炎"}),
-    ("我喜欢下棋。", {"likes=下棋"}),
-    ("我特别喜欢滑雪、书法和民谣。", {"likes=滑雪", "likes=书法", "likes=民谣"}),
-    ("我喜欢和平。", {"likes=和平"}),
-    ("我不喜欢榴莲。", {"-likes=榴莲"}),
-    ("我讨厌排队。", {"dislikes=排队"}),
-    ("我最喜欢的电影是《霸王别姬》。", {"favourite_movie=《霸王别姬》"}),
-    ("我会说德语。", {"languages_spoken=德语"}),
-    ("我会弹吉他。", {"plays=吉他"}),
-    ("我养了一只叫团子的猫。", {"pet=团子"}),
-    ("我老婆叫陈静。", {"spouse=陈静"}),
-    ("我妹妹在西安读书。", set()),
-    ("我弟弟在腾讯工作。", {"用户的弟弟: employer=腾讯"}),
-    ("小王住在合肥。", {"小王: residence=合肥"}),
-    ("我工作日七点起床，周末九点半起床。",
-     {"wake_time=07:00 @weekdays", "wake_time=09:30 @weekends"}),
-    ("我晚上十一点睡觉。", {"sleep_time=23:00"}),
-    ("我每天早上跑步。", {"habit=跑步 @每天早上"}),
-    ("我从苹果手机换成了华为，因为信号更好。", {"switched_to=华为"}),
-    ("我打算学做木工。", {"plan=学做木工"}),
-    ("我决定考研。", {"decision=考研"}),
-    ("我想养一只狗。", set()),
-    ("我希望住在海边。", set()),
-    ("如果我住在三亚，我就天天游泳。", set()),
-    ("要是我在谷歌工作就好了。", set()),
-    ("我住在哪里？", set()),
-    ("你知道我住在宁波吗？", set()),
-    ("他说我喜欢跳舞。", set()),
-    ("“我住在宁波”，她说。", set()),
-    ("假装我住在月球。", set()),
-    ("我不觉得我喜欢他。", set()),
-    ("开玩笑的，我住在火星。", set()),
-    ("我住在宁波，你呢？", {"residence=宁波"}),
-    ("用 `go test ./...` 跑测试。", {"test_command=go test ./..."}),
-    ("测试命令是 `npm t`。", {"test_command=npm t"}),
-    ("我们从 yarn 迁移到 bun 了。", {"package_manager=bun"}),
-    ("提交信息必须用英文写。", {"convention=提交信息必须用英文写"}),
-]
-
-
-@pytest.mark.parametrize(("text", "expected"), TABLE, ids=[text[:40] for text, _ in TABLE])
-def test_the_rules_read(text: str, expected: set[str]) -> None:
-    assert told(text) == expected
-
-
-def test_the_table_is_long_enough_in_both_languages() -> None:
-    assert len(TABLE) >= 150
-    assert sum(not text.isascii() for text, _ in TABLE) >= 50
+def facts(text: str, *, actor: str = "") -> list[Assertion]:
+    return [each for each in read(text, actor=actor) if each.attribute]
 
 
 def day(text: str, hours: int = 1) -> datetime:
@@ -392,7 +132,16 @@ def test_an_episode_carries_absolute_dates(text: str, expected: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["Hi! How are you?", "ok thanks", "你好，在吗？", "What time is it?", "   ", "", "好的，谢谢！"]
+    "text",
+    [
+        "Hi! How are you?",
+        "ok thanks",
+        "你好，在吗？",
+        "What time is it?",
+        "   ",
+        "",
+        "好的，谢谢！",
+    ],
 )
 def test_small_talk_and_lone_questions_are_not_kept(text: str) -> None:
     assert read(text) == []
@@ -404,7 +153,10 @@ def test_a_question_beside_a_statement_is_kept_with_it() -> None:
 
 
 def test_a_covered_turn_leaves_no_episode() -> None:
-    assert [each.attribute for each in read("I live in Bonn. I like tea.")] == ["residence", "likes"]
+    assert [each.attribute for each in read("I live in Bonn. I like tea.")] == [
+        "residence",
+        "likes",
+    ]
 
 
 def test_a_long_sentence_is_kept_beside_its_fact() -> None:
@@ -452,7 +204,9 @@ def test_a_secret_is_never_a_value() -> None:
 
 def test_stated_attributes_are_taken_as_given() -> None:
     until = datetime(2025, 9, 1, tzinfo=UTC)
-    data = MemoryStated(attribute="wake_time", value="05:30", qualifier="weekdays", expires_at=until)
+    data = MemoryStated(
+        attribute="wake_time", value="05:30", qualifier="weekdays", expires_at=until
+    )
     (fact,) = READER.read(event(data, "memory.stated"))
     assert (fact.attribute, fact.value, fact.qualifier) == ("wake_time", "05:30", "weekdays")
     assert (fact.valid_from, fact.valid_to) == (SAID_AT, until)
@@ -528,51 +282,6 @@ def test_candidate_ids_differ_and_repeat() -> None:
     assert len({each.id for each in first}) == 2
 
 
-def test_a_rule_file_extends_the_rules(tmp_path: Path) -> None:
-    mine = tmp_path / "mine.toml"
-    mine.write_text(
-        'language = "en"\n[[rule]]\nid = "my.tea"\nattribute = "tea"\nvalue = "thing"\n'
-        'say = ["~brew {value}"]\n'
-    )
-    reader = Reader(builtin(), [mine])
-    (fact,) = reader.read(event(TurnRecorded(role="user", text="I brew oolong.")))
-    assert (fact.attribute, fact.value, fact.rule) == ("tea", "oolong", "my.tea")
-    assert reader.fingerprint != READER.fingerprint == Reader(builtin()).fingerprint
-
-
-@pytest.mark.parametrize(
-    ("pattern", "problem"),
-    [
-        ("~brew {value", "unexpected"),
-        ("(a|b {value}", "never closed"),
-        ("brew {a} {b}", "side by side"),
-        ("brew <nothing>", "no list"),
-        ("the {value}", "only common words"),
-        ("{value}", "no word of its own"),
-    ],
-)
-def test_a_broken_pattern_says_how_to_mend_it(tmp_path: Path, pattern: str, problem: str) -> None:
-    mine = tmp_path / "mine.toml"
-    mine.write_text(f'language = "en"\n[[rule]]\nid = "my.rule"\nattribute = "x"\nsay = ["{pattern}"]\n')
-    with pytest.raises(InvalidRule, match=problem):
-        Reader(builtin(), [mine])
-
-
-def test_an_unknown_field_is_refused(tmp_path: Path) -> None:
-    mine = tmp_path / "mine.toml"
-    mine.write_text('language = "en"\n[[rule]]\nid = "x"\nsay = []\ncolour = "red"\n')
-    with pytest.raises(InvalidRule, match=r"mine\.toml"):
-        Reader(builtin(), [mine])
-
-
-def test_every_attribute_of_a_rule_is_registered() -> None:
-    free = ("favourite_", "{", "age")
-    for book in READER.books.values():
-        for rule in book.rules:
-            for name in (rule.attribute, *rule.also.values()):
-                assert name in builtin() or name.startswith(free) or "{" in name, rule.id
-
-
 def test_a_turn_of_one_repeated_sentence_is_read_once() -> None:
     started = time.perf_counter()
     found = read("I work at Siemens. " * 20_000)
@@ -587,10 +296,26 @@ def test_a_megabyte_is_read_in_seconds() -> None:
     assert time.perf_counter() - started < 20
 
 
+SENTENCES = (
+    "I live in Bonn and work at Telekom as a nurse.",
+    "I like rowing, folk music and black tea.",
+    "I moved from Ghent to Porto last month because of the sea!",
+    "My wife Edith wakes up at 7 on weekdays and at 9 on weekends.",
+    "We use pnpm, not npm; run the tests with `pnpm test`.",
+    "If I lived in Nice, I'd swim daily.",
+    'She said "I live in Oslo".',
+    "我住在成都，在蚂蚁上班，是一名设计师。",
+    "我对虾和螃蟹过敏，请记住。",
+    "更正：我住在无锡，不是常州。",
+    "我工作日七点起床，周末九点半起床。",
+    "```\ncode\n```",
+)
 PIECES = st.one_of(
-    st.sampled_from([text for text, _ in TABLE]),
+    st.sampled_from(SENTENCES),
     st.text(max_size=80),
-    st.sampled_from(["I", "my", "我", "the", "`x`", "\"", "“", "”", "if", "not", "，", "。", "\n", "> "]),
+    st.sampled_from(
+        ["I", "my", "我", "the", "`x`", '"', "“", "”", "if", "not", "，", "。", "\n", "> "]
+    ),
 )
 TEXTS: st.SearchStrategy[str] = st.lists(PIECES, max_size=6).map(" ".join)
 

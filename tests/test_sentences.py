@@ -19,7 +19,7 @@ from memstream.processors.sentences import LONGEST, language_of, sentences
         ("so am I. we agree", ["so am I.", "we agree"]),
         ("Version 3.12 of app.toml is out.", ["Version 3.12 of app.toml is out."]),
         ("他来了。她走了！真的？好…", ["他来了。", "她走了！", "真的？", "好…"]),
-        ("He said \"Go.\" Then he left.", ["He said \"Go.\"", "Then he left."]),
+        ('He said "Go." Then he left.', ['He said "Go."', "Then he left."]),
         ("first line\nsecond line", ["first line", "second line"]),
         ("Hm... maybe not", ["Hm...", "maybe not"]),
         ("  \n ", []),

@@ -1,0 +1,256 @@
+"""The words of one capture: cut at what no longer belongs to it, trimmed, split into items."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import msgspec
+
+from memstream.processors.rule_files import Rule
+from memstream.processors.rules import Rulebook
+from memstream.processors.words import Words
+
+
+class Value(msgspec.Struct, frozen=True):
+    """One value: its form in the slot, as it is spoken in a sentence, and its [start, end)."""
+
+    value: str
+    spoken: str
+    start: int
+    end: int
+    qualifier: str = ""
+    reason: str = ""
+
+
+class Region:
+    """The words of one capture, cut at what can no longer belong to it."""
+
+    def __init__(
+        self,
+        text: str,
+        words: Words,
+        start: int,
+        end: int,
+        rule: Rule,
+        book: Rulebook,
+        *,
+        whole: bool = False,
+    ) -> None:
+        self.text = text
+        self.words = words
+        self.rule = rule
+        self.book = book
+        self.start = start
+        self.reason = ""
+        self.cut_by = ""
+        self.whole = whole
+        self.end = end if whole else self._cut(start, end)
+        self.trim()
+
+    def _cut(self, start: int, end: int) -> int:
+        norm = self.words.norm
+        stops = self.book.phrase_list("value_stops")
+        reasons = self.book.phrase_list("reasons")
+        for at in range(start, end):
+            gap = at > start and self.text[self.words.end[at - 1] : self.words.start[at]].strip()
+            if gap:
+                return at
+            if at == start and norm[at] not in self.rule.stops:
+                continue
+            length = reasons.length_at(norm, at)
+            if length and at + length < end:
+                self.reason = self._slice(at, end)
+                self.cut_by = norm[at]
+                return at
+            if norm[at] in self.rule.stops or stops.length_at(norm, at):
+                self.cut_by = norm[at]
+                return at
+        return end
+
+    def trim(self) -> None:
+        """Drops determiners before, adverbs and punctuation after."""
+        norm = self.words.norm
+        trailing = self.book.phrase_list("trailing")
+        changed = True
+        while changed and self.end > self.start:
+            changed = False
+            length = trailing.length_before(norm[: self.end], self.end)
+            titled = self.words.raw[self.end - 1][:1].isupper() and self.end - self.start > 1
+            if length and not titled and self.end - length >= self.start:
+                self.end -= length
+                changed = True
+            elif norm[self.end - 1] in _PUNCTUATION:
+                self.end -= 1
+                changed = True
+        while self.start < self.end and norm[self.start] in _PUNCTUATION:
+            self.start += 1
+
+    @property
+    def norm(self) -> list[str]:
+        return self.words.norm[self.start : self.end]
+
+    @property
+    def raw(self) -> list[str]:
+        return self.words.raw[self.start : self.end]
+
+    def _slice(self, start: int, end: int) -> str:
+        if start >= end:
+            return ""
+        return self.text[self.words.start[start] : self.words.end[end - 1]].strip(" ,.;!?，。；！")
+
+    def part(self, start: int, end: int) -> Region:
+        """Words [start, end) of this region as a region of their own."""
+        return Region(
+            self.text,
+            self.words,
+            self.start + start,
+            self.start + end,
+            self.rule,
+            self.book,
+            whole=self.whole,
+        )
+
+    def value(self, value: str = "", *, qualifier: str = "", skip: int = 0) -> Value:
+        """The whole region as a value. ``skip`` first words are spoken but not part of it."""
+        begin = self.words.start[self.start]
+        finish = self.words.end[self.end - 1]
+        spoken = self._slice(self.start, self.end)
+        return Value(
+            value or self._slice(self.start + skip, self.end),
+            spoken,
+            begin,
+            finish,
+            qualifier,
+            self.reason,
+        )
+
+
+_PUNCTUATION = frozenset(',.;:!?-—–…，。；：！？、~～*"“”()（）') | {"...", "--"}
+
+
+def determiners(region: Region) -> int:
+    count = 0
+    determiners = region.book.phrase_list("determiners")
+    while True:
+        length = determiners.length_at(region.norm, count)
+        named = region.book.language == "en" and _is_title(region, count)
+        if not length or count + length >= len(region.norm) or named:
+            return count
+        count += length
+
+
+def _is_title(region: Region, at: int) -> bool:
+    """ "The Hague": a capital after the first word of a sentence keeps its article."""
+    return region.raw[at][:1].isupper() and len(region.raw[at]) > 1
+
+
+def parts(region: Region) -> list[Region]:
+    """The items of a list. A comma counts only where a later "and" or "or" closes the list, and a
+    conjunction only where both sides can stand alone."""
+    if region.book.language == "zh":
+        return _chinese_parts(region)
+    norm = region.norm
+    commas, conjunctions = _joints(region)
+    if commas and not conjunctions:
+        first = region.part(0, commas[0])
+        adjective = len(first.norm) > 1 and first.norm[-2] in ("a", "an", "the")
+        return [] if adjective else [first]
+    if not conjunctions:
+        return [region]
+    last = conjunctions[-1]
+    end = next((at for at in commas if at > last + 1), len(norm))
+    cuts = sorted(at for at in (*commas, *conjunctions) if at <= last)
+    found: list[Region] = []
+    begin = 0
+    for at in [*cuts, end]:
+        if at > begin:
+            found.append(region.part(begin, at))
+        begin = at + 1
+    found = [part for part in found if part.start < part.end]
+    return found if _stand_alone(found, region.book) else [region.part(0, end)]
+
+
+def _joints(region: Region) -> tuple[list[int], list[int]]:
+    """Where the commas and the conjunctions of a region are, fixed pairs left whole."""
+    norm = region.norm
+    binomials = region.book.phrase_list("binomials")
+    commas: list[int] = []
+    conjunctions: list[int] = []
+    at = 0
+    while at < len(norm):
+        length = binomials.length_at(norm, at)
+        if length:
+            at += length
+            continue
+        if norm[at] in ("and", "or", "&", "plus"):
+            conjunctions.append(at)
+        elif norm[at] == ",":
+            commas.append(at)
+        at += 1
+    return commas, conjunctions
+
+
+def _stand_alone(parts: list[Region], book: Rulebook) -> bool:
+    """Whether the parts are items of their own: not "the sound and look of it", "action and
+    horror movies" or "improving schools and roads", where a word belongs to several of them."""
+    if not parts or parts[0].norm[0] == "the":
+        return len(parts) > 1 and parts[1].norm[0] == "the"
+    prepositions = book.phrase_list("prepositions")
+    heads = book.phrase_list("shared_heads")
+    for before, after in pairwise(parts):
+        acts = after.norm[0].endswith("ing") or after.norm[0] == "to"
+        if acts:
+            continue
+        if before.norm[0].endswith("ing") and len(before.norm) > 1:
+            return False
+        if any(word in prepositions for word in before.norm):
+            return False
+    last = parts[-1].norm
+    return not (len(last) > 1 and last[-1] in heads and len(parts[0].norm) == 1)
+
+
+_CHINESE_JOINS = frozenset("、和跟与及")
+
+
+def _chinese_parts(region: Region) -> list[Region]:
+    norm = region.norm
+    kept = region.book.phrase_list("binomials")
+    joined = region.book.phrase_list("list_joins")
+    found: list[Region] = []
+    begin = at = 0
+    while at < len(norm):
+        whole = max(
+            (kept.length_at(norm, place) - (at - place) for place in range(max(0, at - 3), at + 1)),
+            default=0,
+        )
+        length = joined.length_at(norm, at) if whole <= 0 else 0
+        if not length:
+            at += 1
+            continue
+        short = (
+            norm[at] in _CHINESE_JOINS
+            and norm[at] != "、"
+            and (at - begin < 1 or len(norm) - at - length < 1)
+        )
+        if short:
+            at += 1
+            continue
+        if at > begin:
+            found.append(region.part(begin, at))
+        at += length
+        begin = at
+    if begin < len(norm):
+        found.append(region.part(begin, len(norm)))
+    found = [part for part in found if part.start < part.end]
+    return found if _stands_alone_in_chinese(found, region.book) else [region]
+
+
+def _stands_alone_in_chinese(parts: list[Region], book: Rulebook) -> bool:
+    """Not "画小狗和小猫" or "数学和科学的问题", where a verb or a noun belongs to both."""
+    if len(parts) < 2:
+        return True
+    verbs = book.phrase_list("verbs")
+    if "的" in parts[-1].norm[:-1] and not any("的" in part.norm for part in parts[:-1]):
+        return False
+    acting = [part.norm[0] in verbs and len(part.norm) > 1 for part in parts]
+    return not acting[0] or len(parts[0].norm) < 3 or all(acting)
