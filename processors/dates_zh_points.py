@@ -35,7 +35,6 @@ from memstream.processors.dates_numeric import (
 )
 from memstream.processors.dates_within import (
     day_in_month,
-    day_in_year,
     half_in_year,
     month_in_year,
     nth_in,

@@ -104,7 +104,7 @@ def entities_of(memory: Memory) -> tuple[str, ...]:
 
 
 def sensitivity_of(memory: Memory) -> str:
-    """"normal", or what makes the memory delicate: "health", "finance", "contact"."""
+    """ "normal", or what makes the memory delicate: "health", "finance", "contact"."""
     known = _ATTRIBUTE_SENSITIVITY.get(memory.attribute)
     if known:
         return known

@@ -61,5 +61,3 @@ def key(scope: str, namespace: str, *parts: str) -> str:
     """A state key. Injective: parts are joined by a character that scope paths and attributes
     cannot hold and values are expected to have lost at capture."""
     return "\x1f".join((scope, namespace, *parts))
-
-

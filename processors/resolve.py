@@ -174,9 +174,7 @@ class Resolve:
             found.append(made(1, data.replacement, withdraws=False, restores=False))
         return found
 
-    def _recomputed(
-        self, state: State, place: str, lane: Lane, cause: Event
-    ) -> Iterator[Event]:
+    def _recomputed(self, state: State, place: str, lane: Lane, cause: Event) -> Iterator[Event]:
         """The events by which the lane's memories become what its assertions now say."""
         reviews = _reviews_of(state, lane)
         spans = {_memory_id(span.opener): span for span in timeline(lane.assertions, reviews)}

@@ -302,7 +302,8 @@ class _Reading:
                 rule=rule,
                 attribute=attribute,
                 value=rule.fixed.replace("{value}", value.value) or value.value,
-                spoken=value.spoken,
+                spoken=value.spoken if rule.text else rule.fixed.replace("{value}", value.spoken)
+                or value.spoken,
                 subject=self._subject(rule, clause),
                 qualifier=value.qualifier or qualifier,
                 negative=negative,
@@ -447,13 +448,14 @@ _LEFT_OPEN = {
     "name": frozenset(("and", "or")),
 }
 """What ends a clause so that a value before it is not all that was meant."""
-_CONTRASTS = ("不是", "而不是", "不在", "not")
+_CONTRASTS = ("不是", "而不是", "not")
 _REASONS = frozenset(("because", "因为", "由于"))
 _BEFORE_CONTRAST = frozenset("not in at to for as from with on the 是 在".split())
 _QUALIFIED = frozenset(("wake_time", "sleep_time", "habit"))
 _INTRODUCTION = Rule(id="name.introduced", say=(), confidence=0.8)
 _INTRODUCED_EN = re.compile(
-    r"^(?:(?:[Hh]i|[Hh]ello|[Hh]ey)(?: there| all| everyone| team)?[,!.]? )?(?P<said>I(?:['’]m| am)) "
+    r"^(?:(?:[Hh]i|[Hh]ello|[Hh]ey)(?: there| all| everyone| team)?[,!.]? )?"
+    r"(?P<said>I(?:['’]m| am)) "
     r"(?P<name>[A-Z][a-zà-ÿ]+(?: [A-Z][a-zà-ÿ]+)?)(?:[.!]?$|, (?:a|an|the|your) | from )"
 )
 _NOT_INTRODUCED = ("not_names", "nationality", "places", "jobs", "diet", "faiths", "condition")

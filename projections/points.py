@@ -30,6 +30,7 @@ KEYWORDS = ("scope", "kind", "status", "attribute", "memory")
 RANGES = ("valid_from", "valid_to", "created_at", "expired_at")
 """Payload fields in UTC microseconds that filters compare; an open end is ``OPEN_MICROS``."""
 
+
 def words_of(memory: Memory) -> list[str]:
     """What of a memory is indexed lexically: its lemmas (its text, and the words a question may
     use for its attribute) and the other words of its event."""

@@ -32,7 +32,9 @@ def line_of(item: Item, number: int) -> str:
     validity = _validity(memory)
     if validity:
         marks.append(validity)
-    marks.append(f"source {memory.source_kind} {', '.join(_short(each) for each in memory.supports[:3])}")
+    marks.append(
+        f"source {memory.source_kind} {', '.join(_short(each) for each in memory.supports[:3])}"
+    )
     if len(memory.supports) > 3:
         marks[-1] += f" and {len(memory.supports) - 3} more"
     marks.append(f"trust {Trust(memory.trust).name.lower()}")

@@ -75,8 +75,10 @@ class Attributes:
         if not template:
             label = name.replace("_", " ")
             be = ("不是" if negative else "是") if chinese else ("is not" if negative else "is")
-            template = "{subject}的" + label + be + "{value}" if chinese else (
-                "{subject}'s " + label + " " + be + " {value}"
+            template = (
+                "{subject}的" + label + be + "{value}"
+                if chinese
+                else ("{subject}'s " + label + " " + be + " {value}")
             )
         text = template.replace("{subject}", who).replace("{value}", value)
         if qualifier:

@@ -138,7 +138,9 @@ class Codec:
         recorded = _instant(envelope, "recordedtime", faults, needed=False)
         version = envelope.get("dataversion", 1)
         if not isinstance(version, int) or isinstance(version, bool) or version < 1:
-            faults.append(Fault("$.dataversion", f"expected a whole number from 1, got {version!r}"))
+            faults.append(
+                Fault("$.dataversion", f"expected a whole number from 1, got {version!r}")
+            )
             version = 1
         if envelope.get("specversion") != "1.0":
             faults.append(Fault("$.specversion", "expected '1.0'", "CloudEvents 1.0"))
@@ -151,7 +153,11 @@ class Codec:
         data: Data | None = None
         if event_type and event_type not in DATA_TYPES:
             faults.append(
-                Fault("$.type", f"{event_type!r} is unknown", f"known: {', '.join(sorted(DATA_TYPES))}")
+                Fault(
+                    "$.type",
+                    f"{event_type!r} is unknown",
+                    f"known: {', '.join(sorted(DATA_TYPES))}",
+                )
             )
         elif event_type:
             plain = self._plain_of(envelope, subject, event_id, faults)
@@ -212,18 +218,24 @@ def validated(event: Event, *, where: str = "event") -> Event:
     ceiling = TRUST_CEILING.get(event.source.kind)
     if ceiling is None:
         faults.append(
-            Fault("$.sourcekind", f"{event.source.kind!r} is unknown", f"known: {', '.join(_KINDS)}")
+            Fault(
+                "$.sourcekind", f"{event.source.kind!r} is unknown", f"known: {', '.join(_KINDS)}"
+            )
         )
     elif not 0 <= event.source.trust <= ceiling:
         faults.append(
-            Fault("$.trust", f"{event.source.trust} for {event.source.kind}", f"0 to {int(ceiling)}")
+            Fault(
+                "$.trust", f"{event.source.trust} for {event.source.kind}", f"0 to {int(ceiling)}"
+            )
         )
     expected = DATA_TYPES.get(event.type)
     if expected is None:
         faults.append(Fault("$.type", f"{event.type!r} is unknown"))
     elif type(event.data) is not expected:
         faults.append(
-            Fault("$.data", f"{event.type} needs {expected.__name__}, got {type(event.data).__name__}")
+            Fault(
+                "$.data", f"{event.type} needs {expected.__name__}, got {type(event.data).__name__}"
+            )
         )
     faults.extend(_faults_of_data(event.data))
     if faults:

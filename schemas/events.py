@@ -49,7 +49,9 @@ class Source(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     run: str = ""
 
 
-class Data(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
+class Data(
+    msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True
+):
     """Base of all typed data. ``actor`` is who did it, as the source names them."""
 
     actor: str = ""

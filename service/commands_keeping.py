@@ -106,7 +106,9 @@ def _work_until_signalled(ctx: typer.Context, embedder: str | None) -> None:
                 note(f"worker: processing {host.files.root}; Ctrl-C ends it")
             else:
                 note(f"worker: waiting, {host.worker_elsewhere()} is at work")
-            _LOGGER.info("worker_started", directory=str(host.files.root), leads=host.files.lease.held)
+            _LOGGER.info(
+                "worker_started", directory=str(host.files.root), leads=host.files.lease.held
+            )
             before = -1
             while not stopped.wait(_REPORT_SECONDS):
                 done = sum(host.store.positions().values())
@@ -248,9 +250,7 @@ def replay(
 )
 def erase(
     ctx: typer.Context,
-    event: Annotated[
-        str | None, typer.Option(help="One event. Default: the whole scope.")
-    ] = None,
+    event: Annotated[str | None, typer.Option(help="One event. Default: the whole scope.")] = None,
     reason: Reason = "",
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
     as_json: AsJson = False,
@@ -266,7 +266,9 @@ def erase(
             if not sys.stdin.isatty():
                 note(f"erase asks before it destroys {what}; mend: --yes where nobody can answer")
                 raise typer.Exit(USAGE)
-            typer.confirm(f"Destroy {what} in {here.host.files.root} for good?", abort=True, err=True)
+            typer.confirm(
+                f"Destroy {what} in {here.host.files.root} for good?", abort=True, err=True
+            )
         report = here.memory.erase(scope, event=event, reason=reason)
     if as_json:
         emit(report)

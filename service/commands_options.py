@@ -257,6 +257,5 @@ def answer_position(position: Position, *, as_json: bool) -> None:
         return
     verb = "already there" if position.duplicate else "recorded"
     typer.echo(
-        f"{verb}: event {position.event} (partition {position.partition}, "
-        f"offset {position.offset})"
+        f"{verb}: event {position.event} (partition {position.partition}, offset {position.offset})"
     )

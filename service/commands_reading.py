@@ -118,9 +118,7 @@ def recall(
 )
 def memories(
     ctx: typer.Context,
-    status: Annotated[
-        Status | None, typer.Option(help="Of this status. Default: active.")
-    ] = None,
+    status: Annotated[Status | None, typer.Option(help="Of this status. Default: active.")] = None,
     attribute: Attribute = None,
     as_of: AsOf = None,
     known_at: KnownAt = None,
@@ -285,18 +283,14 @@ def _print_explanation(found: Explanation) -> None:
         if isinstance(candidate.data, CandidateExtracted):
             assertion = candidate.data.assertion
             console.print(
-                Text.assemble(
-                    shown(assertion.text), (f"  rule {assertion.rule or 'none'}", "dim")
-                )
+                Text.assemble(shown(assertion.text), (f"  rule {assertion.rule or 'none'}", "dim"))
             )
     console.print(Text("\nRemembered", style="bold"))
     if found.versions:
         console.print(memory_table(found.versions, versions=True))
     console.print(Text("Served", style="bold"))
     for served in found.served:
-        console.print(
-            f"{served.observed_at:%Y-%m-%d %H:%M:%S} UTC  rank {served.rank}  ", end=""
-        )
+        console.print(f"{served.observed_at:%Y-%m-%d %H:%M:%S} UTC  rank {served.rank}  ", end="")
         console.print(Text(shown(served.query)))
     if not found.served:
         console.print(Text("never", style="dim"))

@@ -69,7 +69,12 @@ MemoryId = Annotated[str, typer.Argument(metavar="ID", help="A memory's id, or i
 )
 def record(
     ctx: typer.Context,
-    what: Annotated[What, typer.Argument(metavar="WHAT", help="turn, tool-call, tool-result, feedback or session-closed.")] = "turn",
+    what: Annotated[
+        What,
+        typer.Argument(
+            metavar="WHAT", help="turn, tool-call, tool-result, feedback or session-closed."
+        ),
+    ] = "turn",
     text: Annotated[
         str, typer.Option(help="What was said or returned; - reads standard input.")
     ] = "",
@@ -150,7 +155,9 @@ def import_(
     offset: Annotated[
         timezone | None,
         typer.Option(
-            "--utc-offset", parser=utc_offset, metavar="OFFSET",
+            "--utc-offset",
+            parser=utc_offset,
+            metavar="OFFSET",
             help="What times without an offset are read in. Default: Z.",
         ),
     ] = None,
@@ -321,9 +328,7 @@ def review(
 # Parts
 
 
-def _appended(
-    ctx: typer.Context, as_json: bool, append: Callable[[Memory], Position]
-) -> None:
+def _appended(ctx: typer.Context, as_json: bool, append: Callable[[Memory], Position]) -> None:
     """One append that names a memory or an event: what was recorded before it is processed first,
     so that the name is known."""
     with opened(ctx) as here:

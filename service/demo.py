@@ -23,7 +23,8 @@ from rich.text import Text
 
 from memstream.recall.evidence import Evidence
 from memstream.schemas.errors import MemstreamError
-from memstream.schemas.events import Event, MemoryStated, Text as Said, WriteDecided
+from memstream.schemas.events import Event, MemoryStated, WriteDecided
+from memstream.schemas.events import Text as Said
 from memstream.schemas.memories import Memory as MemoryRecord
 from memstream.schemas.memories import canonical
 from memstream.schemas.scope import Scope
@@ -213,9 +214,7 @@ def _show_decisions(
                 style=None if outcome == "stored" else "dim",
             )
     console.print(table)
-    counts = ", ".join(
-        f"{list(outcomes.values()).count(name)} {name}" for name in OUTCOME_STYLES
-    )
+    counts = ", ".join(f"{list(outcomes.values()).count(name)} {name}" for name in OUTCOME_STYLES)
     console.print(f"{len(events)} events: {counts}. Whatever is not stored keeps its reason.\n")
     secret = next(match[0].encode() for event in events if (match := _KEY.search(_words(event))))
     files = [path for path in directory.rglob("*") if path.is_file()]
@@ -233,7 +232,9 @@ def _show_decisions(
 
 def _speaker(event: Event) -> str:
     kind = event.source.kind
-    return {"user_said": "user", "model_derived": "assistant", "tool_result": "tool"}.get(kind, kind)
+    return {"user_said": "user", "model_derived": "assistant", "tool_result": "tool"}.get(
+        kind, kind
+    )
 
 
 def _words(event: Event) -> str:
@@ -292,7 +293,9 @@ def _bar(memory: MemoryRecord) -> Text:
     start = _month(memory.valid_from)
     end = _MONTHS_SHOWN if memory.valid_to is None else _month(memory.valid_to)
     full = {"active": "█", "contested": "▒", "pending_review": "▒"}.get(memory.status, "░")
-    line = "".join(full if start <= each < max(end, start + 1) else "·" for each in range(_MONTHS_SHOWN))
+    line = "".join(
+        full if start <= each < max(end, start + 1) else "·" for each in range(_MONTHS_SHOWN)
+    )
     return Text(line, style="green" if memory.status == "active" else "")
 
 

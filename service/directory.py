@@ -1,8 +1,8 @@
 """A memory directory: its files, and the stores of the generation it serves.
 
-    log.db  keys.db  worker.lease           the truth, its keys, who processes it
-    attributes.toml  rules/  policy.toml    optional settings of the owner
-    generations/g-000001/                   state.db, vectors/, analytics.duckdb: disposable
+log.db  keys.db  worker.lease           the truth, its keys, who processes it
+attributes.toml  rules/  policy.toml    optional settings of the owner
+generations/g-000001/                   state.db, vectors/, analytics.duckdb: disposable
 """
 
 from __future__ import annotations

@@ -112,7 +112,9 @@ def _worker(host: Host) -> Check:
     if host.files.lease.held:
         return Check("worker", True, "this process")
     holder = host.files.lease.holder()
-    return Check("worker", True, str(holder) if holder else "none; flush or memstream worker does it")
+    return Check(
+        "worker", True, str(holder) if holder else "none; flush or memstream worker does it"
+    )
 
 
 def _generation(host: Host) -> Check:

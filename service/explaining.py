@@ -15,7 +15,9 @@ def explained(host: Host, scope: Scope, name: str) -> Explanation:
     versions = host.versions(scope)
     memories = {each.id for each in versions if each.id.startswith(name)}
     if len(memories) > 1:
-        raise NotFound(f"{name}: {len(memories)} memories of {scope.path} begin so; give more of it")
+        raise NotFound(
+            f"{name}: {len(memories)} memories of {scope.path} begin so; give more of it"
+        )
     if memories:
         chosen = [each for each in versions if each.id in memories]
         event_ids = list(dict.fromkeys(event for each in chosen for event in each.supports))

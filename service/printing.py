@@ -182,7 +182,9 @@ def balance_table(balance: Balance) -> Table:
         table.add_row(name.replace("_", " "), str(count), style=style if count else "dim")
     table.add_row("in flight", str(balance.in_flight), style="" if balance.in_flight else "dim")
     table.add_section()
-    closes = Text(" closes", style="green") if balance.closes else Text(" DOES NOT CLOSE", "bold red")
+    closes = (
+        Text(" closes", style="green") if balance.closes else Text(" DOES NOT CLOSE", "bold red")
+    )
     table.add_row("captured", Text.assemble((str(balance.captured), "bold")))
     table.add_row(Text.assemble("balance", closes), "")
     return table

@@ -186,5 +186,3 @@ def _shadow_query(scope: Scope, query: str) -> IndexQuery | None:
         limit=SHADOW_LIMIT,
         channels=channels,
     )
-
-

@@ -72,5 +72,7 @@ def new_id(clock: Clock) -> str:
     """A UUIDv7 (RFC 9562) of the clock's time and entropy: unique, and ordered by time."""
     millis = int(clock.now().timestamp() * 1000) & (2**48 - 1)
     random = int.from_bytes(clock.entropy(10), "big")
-    value = millis << 80 | 0x7 << 76 | (random >> 64 & 0xFFF) << 64 | 0b10 << 62 | random & (2**62 - 1)
+    value = (
+        millis << 80 | 0x7 << 76 | (random >> 64 & 0xFFF) << 64 | 0b10 << 62 | random & (2**62 - 1)
+    )
     return str(UUID(int=value))

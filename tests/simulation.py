@@ -50,6 +50,9 @@ from memstream.streams.state_in_sqlite import StateStore
 BEGINNING = datetime(2026, 1, 5, 9, tzinfo=UTC)
 LATER = datetime(2030, 1, 1, tzinfo=UTC)
 
+MEMORY_DISK = "/dev/shm" if Path("/dev/shm").is_dir() else None
+"""Where runs keep their files if it is there: a simulated death needs no disk to outlive it."""
+
 DURABLE: tuple[tuple[type, str], ...] = (
     (SqliteLog, "append"),
     (SqliteLog, "replace_all"),
@@ -373,7 +376,7 @@ def view(memory: Memory, scopes: Sequence[Scope] = SCOPES) -> set[tuple[object, 
 
 def simulate(seed: int, **more: Any) -> Simulation:
     """Runs one seed in a folder of its own; gives the finished simulation."""
-    with tempfile.TemporaryDirectory(prefix=f"simulation-{seed}-") as folder:
+    with tempfile.TemporaryDirectory(dir=MEMORY_DISK, prefix=f"simulation-{seed}-") as folder:
         simulation = Simulation(seed, Path(folder), **more)
         try:
             simulation.run()
@@ -394,7 +397,9 @@ def main() -> int:
     options = parser.parse_args()
     write = sys.stdout.write
     if options.seed is not None:
-        write(f"{simulate(options.seed, length=options.length, say=lambda x: write(x + chr(10)))}\n")
+        write(
+            f"{simulate(options.seed, length=options.length, say=lambda x: write(x + chr(10)))}\n"
+        )
         return 0
     failed = 0
     for seed in range(options.first, options.first + options.seeds):

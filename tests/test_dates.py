@@ -469,7 +469,9 @@ def test_the_recorded_expressions(language: str, right: float) -> None:
     assert result["wrong"] <= 0.02
 
 
-@pytest.mark.parametrize("text", ["农历八月十五", "农历2015年十月初一", "大年初一见", "正月三十", "腊月"])
+@pytest.mark.parametrize(
+    "text", ["农历八月十五", "农历2015年十月初一", "大年初一见", "正月三十", "腊月"]
+)
 def test_the_lunar_calendar_is_not_guessed(text: str) -> None:
     (span,) = find_dates(text, datetime(2017, 3, 22, tzinfo=UTC))
     assert span.unresolved == "lunar calendar"

@@ -16,6 +16,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from random import Random
 from typing import Any
+from unittest.mock import patch
 
 import msgspec
 import pytest
@@ -25,20 +26,21 @@ from hypothesis import strategies as st
 sys.path.insert(0, str(Path(__file__).parent))
 
 from histories import PRIVATE, SCOPES, histories, history, in_any_order
+from simulation import LATER, MEMORY_DISK, versions, view
 
 from memstream import Memory, Scope
 from memstream.processors.pipeline import Pipeline, State
 from memstream.projections.in_edge import EdgeIndex
 from memstream.schemas.errors import InvalidScope, ProjectionDamaged, UnsupportedFilter
-from memstream.schemas.events import Event
+from memstream.schemas.events import Event, Source, TurnRecorded
 from memstream.schemas.memories import Memory as MemoryRecord
 from memstream.schemas.memories import canonical
 from memstream.service.reports import Diagnosis
+from memstream.streams import embedded
 from memstream.streams.clock import ManualClock
 
 RECORDED = datetime(2026, 1, 5, 9, tzinfo=UTC)
 """When everything is recorded: after all of it was said."""
-LATER = datetime(2030, 1, 1, tzinfo=UTC)
 
 _QUICK = settings().max_examples < 1_000
 # Shrinking an example of a second takes minutes; a quick run shows what it found as it is.
@@ -49,35 +51,10 @@ few = settings(max_examples=4 if _QUICK else 100, phases=_PHASES)
 @contextmanager
 def opened(directory: Path | None = None, *, seed: int = 0, **more: Any) -> Iterator[Memory]:
     """A memory in the directory, or in a fresh one that is removed afterwards."""
-    with tempfile.TemporaryDirectory(prefix="laws-") as fresh:
+    with tempfile.TemporaryDirectory(dir=MEMORY_DISK, prefix="laws-") as fresh:
         clock = ManualClock(RECORDED, seed=seed)
         with Memory.open(directory or fresh, worker=False, clock=clock, **more) as memory:
             yield memory
-
-
-def versions(memory: Memory, scopes: Sequence[Scope] = SCOPES) -> list[bytes]:
-    """Every version of every memory, in its canonical serialisation."""
-    return sorted(canonical(each) for scope in scopes for each in memory.history(scope))
-
-
-def view(memory: Memory, scopes: Sequence[Scope] = SCOPES) -> set[tuple[object, ...]]:
-    """What is believed now, without transaction time. What merged into another is not believed."""
-    return {
-        (
-            each.scope,
-            each.id,
-            each.value,
-            each.status,
-            each.valid_from,
-            each.valid_to,
-            each.trust,
-            each.supports,
-            each.conflicts,
-        )
-        for scope in scopes
-        for each in memory.memories(scope, everything=True, as_of=LATER)
-        if each.status != "merged"
-    }
 
 
 def checksums(diagnosis: Diagnosis) -> str:
@@ -101,7 +78,7 @@ def assert_healthy(memory: Memory) -> Diagnosis:
 def test_deleting_every_derived_file_and_replaying_gives_the_same_bytes(
     told: list[Event],
 ) -> None:
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory(dir=MEMORY_DISK) as folder:
         directory = Path(folder) / "memory"
         with opened(directory) as memory:
             memory.append(told)
@@ -126,15 +103,32 @@ def test_deleting_every_derived_file_and_replaying_gives_the_same_bytes(
 @given(histories())
 def test_the_same_events_at_the_same_times_give_the_same_bytes(told: list[Event]) -> None:
     found: list[list[bytes]] = []
-    for batch in (7, 500):
+    for _ in range(2):
         with opened() as memory:
-            for event in told:
+            for number, event in enumerate(told):
                 memory.append([event])
-                if len(told) % batch == 0:
+                if number % 7 == 0:
                     memory.flush()
             memory.flush()
             found.append(versions(memory))
     assert found[0] == found[1]
+
+
+@few
+@given(histories(), st.integers(1, 4))
+def test_in_what_batches_the_log_is_processed_does_not_matter(
+    told: list[Event], batch: int
+) -> None:
+    with tempfile.TemporaryDirectory(dir=MEMORY_DISK) as folder:
+        directory = Path(folder) / "memory"
+        with opened(directory) as memory:
+            memory.append(told)
+            memory.flush()
+            before = versions(memory)
+        shutil.rmtree(directory / "generations")
+        with patch.object(embedded, "BATCH", batch), opened(directory, seed=1) as memory:
+            memory.flush()
+            assert versions(memory) == before
 
 
 # 3. Arrival order does not matter
@@ -357,8 +351,6 @@ _MARK = "Zq7Kx9Wv2Tb5-{}"
 
 def _marked(scope: Scope, number: int, when: datetime) -> Event:
     told = history(Random(number), 1)[0]
-    from memstream.schemas.events import Source, TurnRecorded
-
     mark = _MARK.format(number)
     return msgspec.structs.replace(
         told,
@@ -389,7 +381,7 @@ def test_erasure_leaves_nothing_and_nothing_comes_back(
     scope = PRIVATE[0]
     secret = _marked(scope, 1, told[0].time)
     mark = _MARK.format(1)
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory(dir=MEMORY_DISK) as folder:
         directory = Path(folder) / "memory"
         with opened(directory) as memory:
             memory.append([*told[: len(told) // 2], secret, *told[len(told) // 2 :]])
@@ -550,9 +542,7 @@ def test_a_read_in_the_past_is_a_read(tmp_path: Path) -> None:
     scope, then = PRIVATE[0], datetime(2022, 5, 1, tzinfo=UTC)
     with opened(tmp_path) as memory:
         memory.record_turn(scope, text="I live in Porto.", observed_at=then)
-        memory.record_turn(
-            scope, text="I moved to Ghent.", observed_at=then + timedelta(days=300)
-        )
+        memory.record_turn(scope, text="I moved to Ghent.", observed_at=then + timedelta(days=300))
         memory.flush()
         shown: list[MemoryRecord] = memory.memories(scope, as_of=then + timedelta(days=2))
         assert [each.value for each in shown] == ["Porto"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
-from itertools import permutations, pairwise
+from itertools import pairwise, permutations
 
 import msgspec
 from hypothesis import given
@@ -188,9 +188,7 @@ def test_the_order_of_arrival_does_not_matter(
     assert timeline(orders[0]) == timeline(orders[1])
 
 
-@given(
-    claims().flatmap(lambda made: st.tuples(st.just(made), reviews_for(made)))
-)
+@given(claims().flatmap(lambda made: st.tuples(st.just(made), reviews_for(made))))
 def test_every_timeline_is_sound(drawn: tuple[list[Assertion], dict[str, Review]]) -> None:
     made, reviews = drawn
     spans = timeline(made, reviews)

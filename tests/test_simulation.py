@@ -1,0 +1,169 @@
+"""The simulation, over a few seeds, and canaries: runtimes broken on purpose that it must catch.
+
+MEMSTREAM_SEEDS=500 (or HYPOTHESIS_PROFILE=thorough) tries more seeds. A failure names its seed and
+the command that replays it.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from pathlib import Path
+from typing import Any
+from unittest.mock import patch
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+from simulation import Deaths, Died, simulate
+
+from memstream.processors.resolve import Resolve
+from memstream.projections.in_edge import EdgeIndex
+from memstream.streams.embedded import EmbeddedRuntime
+from memstream.streams.log_in_sqlite import SqliteLog
+
+_THOROUGH = os.environ.get("HYPOTHESIS_PROFILE") == "thorough"
+SEEDS = range(int(os.environ.get("MEMSTREAM_SEEDS", "200" if _THOROUGH else "12")))
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_every_disturbed_run_ends_like_an_undisturbed_one(seed: int) -> None:
+    simulate(seed)
+
+
+def test_one_seed_is_one_run() -> None:
+    told: list[list[str]] = []
+    for _ in range(2):
+        lines: list[str] = []
+        simulate(3, length=15, say=lines.append)
+        told.append(lines)
+    assert told[0] == told[1]
+
+
+def test_a_dead_process_stays_dead() -> None:
+    deaths = Deaths()
+    deaths.arm(1)
+    deaths.point("first")
+    for name in ("second", "third"):
+        with pytest.raises(Died, match=name):
+            deaths.point(name)
+    deaths.disarm()
+    deaths.point("another life")
+    assert deaths.last_point == "second"
+
+
+# Canaries
+
+
+@contextmanager
+def _positions_before_state() -> Iterator[None]:
+    """Commits how far it read before it commits what it made of it."""
+    process = EmbeddedRuntime._process
+
+    def broken(runtime: EmbeddedRuntime, partition: int, start: int, limit: int) -> int:
+        count = min(limit, 2)
+        with runtime.store.transaction() as transaction:
+            transaction.advance(partition, start + count)
+        return process(runtime, partition, start, count)
+
+    with patch.object(EmbeddedRuntime, "_process", broken):
+        yield
+
+
+@contextmanager
+def _skips_a_batch_now_and_then() -> Iterator[None]:
+    """Moves on without having processed, as after a failure that was swallowed."""
+    process, calls = EmbeddedRuntime._process, iter(range(10**6))
+
+    def broken(runtime: EmbeddedRuntime, partition: int, start: int, limit: int) -> int:
+        if next(calls) % 5 != 4:
+            return process(runtime, partition, start, limit)
+        with runtime.store.transaction() as transaction:
+            transaction.advance(partition, start + 1)
+        return 1
+
+    with patch.object(EmbeddedRuntime, "_process", broken):
+        yield
+
+
+@contextmanager
+def _erases_after_moving_on() -> Iterator[None]:
+    """Counts an erasure as processed first and carries it out afterwards, if it lives."""
+    erasure = EmbeddedRuntime._process_erasure
+
+    def broken(runtime: EmbeddedRuntime, request: Any) -> None:
+        with runtime.store.transaction() as transaction:
+            runtime._step(transaction, request)
+            transaction.advance(request.partition, request.offset + 1)
+        erasure(runtime, request)
+
+    with patch.object(EmbeddedRuntime, "_process_erasure", broken):
+        yield
+
+
+@contextmanager
+def _an_index_that_forgets() -> Iterator[None]:
+    """Says that it applied steps and drops every fourth of them."""
+    apply = EdgeIndex.apply
+
+    def broken(index: EdgeIndex, steps: Any) -> None:
+        apply(index, [each for each in steps if each.seq % 4])
+
+    with patch.object(EdgeIndex, "apply", broken):
+        yield
+
+
+@contextmanager
+def _decides_by_arrival() -> Iterator[None]:
+    """Lets what arrived last win, whatever it is about."""
+    assertions = Resolve._assert
+
+    def broken(resolve: Resolve, state: Any, event: Any, new: Any) -> Any:
+        import msgspec
+
+        late = [msgspec.structs.replace(each, valid_from=event.recorded_at) for each in new]
+        return assertions(resolve, state, event, late)
+
+    with patch.object(Resolve, "_assert", broken):
+        yield
+
+
+@contextmanager
+def _loses_an_append() -> Iterator[None]:
+    """Answers that it has the events when it has all but the last."""
+    append = SqliteLog.append
+
+    def broken(log: SqliteLog, rows: Any) -> Any:
+        if len(rows) < 2:
+            return append(log, rows)
+        kept = append(log, rows[:-1])
+        return [*kept, kept[-1]]
+
+    with patch.object(SqliteLog, "append", broken):
+        yield
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [
+        _positions_before_state,
+        _skips_a_batch_now_and_then,
+        _erases_after_moving_on,
+        _an_index_that_forgets,
+        _loses_an_append,
+    ],
+    ids=lambda fault: fault.__name__.strip("_"),
+)
+def test_a_broken_runtime_is_caught(fault: Callable[[], AbstractContextManager[None]]) -> None:
+    caught = []
+    for seed in range(40):
+        try:
+            simulate(seed, fault=fault, length=25)
+        except AssertionError as error:
+            caught.append(str(error))
+            break
+    assert caught, "the simulation did not notice"
+    assert "python tests/simulation.py --seed" in caught[0]
