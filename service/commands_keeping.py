@@ -72,7 +72,8 @@ def worker(
 ) -> None:
     """Process events into memories until interrupted.
 
-    SIGINT or SIGTERM end it after its batch, with exit code 0. Waits while another process is the worker. With --once: exit code 3 when events were left as
+    SIGINT or SIGTERM end it after its batch, with exit code 0. Waits while another process is
+    the worker. With --once: exit code 3 when events were left as
     dead letters, 4 when another process is the worker.
     """
     configure_logging(1 if log_json else ctx.meta.get("memstream.verbose", 0), as_json=log_json)
@@ -187,7 +188,8 @@ def rebuild(
 ) -> None:
     """Build every index anew from the log.
 
-    Beside the live one, which serves until the new one is verified. Exit code 1 when the new one does not verify; then the old one goes on serving.
+    Beside the live one, which serves until the new one is verified. Exit code 1 when the new
+    one does not verify; then the old one goes on serving.
     """
     if swap_back and (embedder or no_swap):
         raise typer.BadParameter("--swap-back builds nothing: no other option goes with it")

@@ -209,7 +209,8 @@ def sql(
 ) -> None:
     """Read-only SQL over events, decisions and memories.
 
-    DuckDB answers. It sees all scopes: filter on tenant and scope. Times are in UTC. With --json one object with
+    DuckDB answers. It sees all scopes: filter on tenant and scope. Times are in UTC. With
+    --json one object with
     columns and rows.
     """
     if as_csv and as_json:
