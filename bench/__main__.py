@@ -51,8 +51,8 @@ def main() -> int:
         except MemstreamError as error:
             broken.append(name)
             print(f"NO {name}: {type(error).__name__}: {error}")
+        written(rows)
         print(f"   [{name}: {time.perf_counter() - started:.0f} s]", flush=True)
-    written(rows)
     print(f"load average (1 min): {before} before, {load()} after; see the floors, not the values")
     failed = [each.name for each in rows if each.holds is False]
     print(f"bars that do not hold: {', '.join(failed) or 'none'}")

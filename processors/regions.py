@@ -219,11 +219,11 @@ def _chinese_parts(region: Region) -> list[Region]:
     found: list[Region] = []
     begin = at = 0
     while at < len(norm):
-        whole = max(
-            (kept.length_at(norm, place) - (at - place) for place in range(max(0, at - 3), at + 1)),
-            default=0,
-        )
-        length = joined.length_at(norm, at) if whole <= 0 else 0
+        length = joined.length_at(norm, at)
+        if length and any(
+            kept.length_at(norm, place) > at - place for place in range(max(0, at - 3), at + 1)
+        ):
+            length = 0
         if not length:
             at += 1
             continue

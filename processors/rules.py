@@ -74,7 +74,9 @@ class Rulebook:
         self._subject = re.compile(
             rf"\b(?:[Ii]m?|[Ii]ve|[Mm]y|[Ww]e|[Oo]ur)\b|[^\W\d_a-z]\w+(?:['’]s|(?:\s\w+){{0,3}}?\s(?:{verbs})\b)"
         )
-        self._trigger = self._trigger_test()
+        self._by_first: dict[str, list[str]] = {}
+        for trigger in sorted(self._matchers):
+            self._by_first.setdefault(trigger[0], []).append(trigger)
 
     def grammar(self, name: str) -> tuple[str, ...]:
         """The phrases of a grammar table, as they are written."""
@@ -93,8 +95,13 @@ class Rulebook:
             if not found or self._subject.search(sentence):
                 return sorted(found)
             return sorted(found & self._subjectless)
-        seen = {run for run in self._trigger.findall(sentence.lower()) if run}
-        return sorted(each for run in seen for each in self._inside[run])
+        lower = sentence.lower()
+        seen: set[str] = set()
+        for at, character in enumerate(lower):
+            for trigger in self._by_first.get(character, ()):
+                if lower.startswith(trigger, at):
+                    seen.add(trigger)
+        return sorted(seen)
 
     def matches(self, words: Sequence[str], triggers: Sequence[str]) -> list[Match]:
         """The rules that fit a clause of these words, the most literal first."""
@@ -191,11 +198,6 @@ class Rulebook:
                     assert following is not None
                     following |= rest[0]
         return {word: None if rest is None else frozenset(rest) for word, rest in heads.items()}
-
-    def _trigger_test(self) -> re.Pattern[str]:
-        ordered = sorted(self._matchers, key=lambda run: (-len(run), run))
-        self._inside = {run: [each for each in ordered if run.startswith(each)] for run in ordered}
-        return re.compile("(?=(" + "|".join(map(re.escape, ordered)) + "))")
 
 
 _EN_WORD = re.compile(r"[^\W_]+(?:-[^\W_]+)*|'ll|[`/]")

@@ -76,9 +76,11 @@ _SELDOM_AN_END = frozenset("inc ltd co corp jr sr etc a.m p.m u.s u.k d.c ph.d n
 _LAST_WORD = re.compile(r"[\w.]+$")
 _QUOTE = re.compile(
     r"""“[^”\n]*”?|„[^“”\n]*[“”]?|«[^»\n]*»?|「[^」\n]*」?|『[^』\n]*』?|(?<!\d)"[^"\n]*"?"""
-    r"""|(?<!\w)‘[^’\n]*(?:’(?=\w)[^’\n]*)*’(?!\w)"""
-    r"""|(?<!\w)'(?=[A-Za-z])[^'\n]*(?:'(?=\w)[^'\n]*)*'(?!\w)"""
+    r"""|(?<!\w)‘(?:[^’\n]|’(?=\w)){1,200}’(?!\w)"""
+    r"""|(?<!\w)'(?=[A-Za-z])(?:[^'\n]|'(?=\w)){1,200}'(?!\w)"""
 )
+"""Single marks are apostrophes too, so they need their other half, and near enough that a text
+of apostrophes is read in linear time."""
 _QUOTE_SIGNS = re.compile(r"""[“„«「『"‘']""")
 
 

@@ -302,8 +302,9 @@ class _Reading:
                 rule=rule,
                 attribute=attribute,
                 value=rule.fixed.replace("{value}", value.value) or value.value,
-                spoken=value.spoken if rule.text else rule.fixed.replace("{value}", value.spoken)
-                or value.spoken,
+                spoken=value.spoken
+                if rule.text
+                else rule.fixed.replace("{value}", value.spoken) or value.spoken,
                 subject=self._subject(rule, clause),
                 qualifier=value.qualifier or qualifier,
                 negative=negative,

@@ -25,6 +25,7 @@ from memstream.projections.duckdb_file import (
     WAIT_S,
     IndexUnavailable,
     QueryRefused,
+    check_size,
     flush_to_disk,
     open_file,
     remove_leftovers,
@@ -42,7 +43,6 @@ LAYOUT = 1
 """Version of the tables and views. Raised when one changes; an older file is rebuilt."""
 
 _SCHEMA = Path(__file__).with_name("duckdb_schema.sql")
-_HEADER_BYTES = 3 * 4096  # DuckDB's main header and two database headers, before the first block
 _STEPS_AT_ONCE = 5_000  # bounds the memory of one INSERT, not the transaction
 
 
@@ -215,6 +215,7 @@ class DuckIndex:
             return self._connection
         with restated(self.path):
             self.path.parent.mkdir(parents=True, exist_ok=True)
+            check_size(self.path)
         connection = open_file(self.path, wait_s=self._wait_s)
         try:
             with restated(self.path):
@@ -253,23 +254,7 @@ class DuckIndex:
             raise ProjectionDamaged(
                 f"{self.path}: has no table {', '.join(missing)}; mend: memstream rebuild"
             )
-        self._check_size(connection)
         return bool(rewrite_due)
-
-    def _check_size(self, connection: duckdb.DuckDBPyConnection) -> None:
-        """Blocks are read only when a query needs them, so a cut-off end is looked for here."""
-        block_bytes, blocks = _one(
-            connection,
-            "SELECT block_size, total_blocks FROM pragma_database_size() "
-            "WHERE database_name = current_database()",
-        )
-        needed = _HEADER_BYTES + int(block_bytes) * int(blocks)
-        there = self.path.stat().st_size
-        if there < needed:
-            raise ProjectionDamaged(
-                f"{self.path}: truncated: {there} bytes of at least {needed}; mend: memstream "
-                "rebuild"
-            )
 
     def _disconnect(self) -> None:
         connection, self._connection, self._release_due = self._connection, None, False

@@ -117,8 +117,6 @@ class Stores:
         self.runtime: EmbeddedRuntime | None = None
         self.pipeline = pipeline
         self._serves = not writes
-        if writes:
-            self.open_projections()
 
     def open_projections(self) -> EmbeddedRuntime:
         """Opens the projections and verifies them; one that is damaged is rebuilt from state."""

@@ -38,7 +38,7 @@ from memstream import Memory, Scope
 from memstream.projections.generations import Generations
 from memstream.projections.in_duckdb import DuckIndex
 from memstream.projections.in_edge import EdgeIndex
-from memstream.schemas.errors import MemstreamError, ProjectionDamaged
+from memstream.schemas.errors import KeyDestroyed, MemstreamError, ProjectionDamaged
 from memstream.schemas.events import Event
 from memstream.schemas.memories import canonical
 from memstream.streams import embedded
@@ -211,13 +211,25 @@ class Simulation:
             return
         event = self.random.choice(self.recorded)
         scope = Scope.parse(event.subject)
+        before = self._requests(self._alive(), scope)
+
+        def requested(memory: Memory) -> bool:
+            # A request that the log has is carried out, whether or not anybody asks again.
+            return self._requests(memory, scope) > before
+
         if self.random.random() < 0.7:
             gone = {(event.subject, event.id)}
-            self._maybe_dying("erase", lambda memory: memory.erase(scope, event=event.id))
+            self._maybe_dying(
+                "erase", lambda memory: memory.erase(scope, event=event.id), requested
+            )
         else:
             gone = {(each.subject, each.id) for each in self.recorded if each.subject == scope.path}
-            self._maybe_dying("erase a scope", lambda memory: memory.erase(scope))
+            self._maybe_dying("erase a scope", lambda memory: memory.erase(scope), requested)
         self.erased |= gone
+
+    def _requests(self, memory: Memory, scope: Scope) -> int:
+        entries = memory._host.files.log.of_subject(scope.path)
+        return sum(each.row.type == "erasure.requested" for each in entries)
 
     def _recall(self) -> None:
         scope = self.random.choice(SCOPES)
@@ -251,19 +263,32 @@ class Simulation:
 
     # Life and death
 
-    def _maybe_dying(self, what: str, act: Callable[[Memory], object]) -> None:
+    def _maybe_dying(
+        self,
+        what: str,
+        act: Callable[[Memory], object],
+        settled: Callable[[Memory], bool] = lambda memory: False,
+    ) -> None:
         if self.random.random() < 0.5:
             self.deaths.arm(self.random.choice((0, 1, 2, 3, 4, 6, 9, 14, 20)))
-        self._carefully(what, act)
+        self._carefully(what, act, settled)
 
-    def _carefully(self, what: str, act: Callable[[Memory], object]) -> None:
-        """Does it until it is done: after a death again, in the next process."""
+    def _carefully(
+        self,
+        what: str,
+        act: Callable[[Memory], object],
+        settled: Callable[[Memory], bool] = lambda memory: False,
+    ) -> None:
+        """Does it until it is done: after a death again, in the next process, unless it is
+        ``settled``."""
         for _ in range(4):
             try:
                 act(self._alive())
             except Died as died:
                 self.tell(f"  died {died} during {what}")
                 self._die()
+                if settled(self._alive()):
+                    return
             except ProjectionDamaged as damage:
                 # The stated mend. It is tried without deaths: one disaster at a time.
                 self.tell(f"  {damage}")
@@ -338,6 +363,10 @@ class Simulation:
             assert entry is not None, f"{self}: {event.id} was recorded and is not in the log"
             if (event.subject, event.id) not in self.erased:
                 places.append((entry.partition, entry.offset, event))
+                continue
+            with suppress(KeyDestroyed):
+                memory._host.files.codec.from_row(entry.row)
+                raise AssertionError(f"{self}: {event.id} was erased and can be read")
         return [event for *_, event in sorted(places, key=lambda place: place[:2])]
 
     def tell(self, line: str) -> None:
@@ -348,6 +377,41 @@ class Simulation:
             f"seed {self.seed} after {self.lives} deaths, the last {self.deaths.last_point or '-'};"
             f" replay: python tests/simulation.py --seed {self.seed}"
         )
+
+
+def every_death(
+    prepared: Path, act: Callable[[Memory], object], examine: Callable[[Memory, str], None]
+) -> list[str]:
+    """Does ``act`` on copies of a prepared directory, dying at the first point, then at the
+    second, and so on until it gets through; ``examine`` sees each time what the next process
+    finds. Gives the points, in order."""
+    points: list[str] = []
+    with tempfile.TemporaryDirectory(dir=MEMORY_DISK, prefix="deaths-") as folder:
+        while True:
+            # A path of its own each time: DuckDB shares what a process has open by path.
+            dying = Path(folder) / f"dying-{len(points)}"
+            next_life = Path(folder) / f"next-{len(points)}"
+            copy_as_it_lies(prepared, dying)
+            deaths = Deaths()
+            with deaths.lurking():
+                memory = Memory.open(dying, worker=False, clock=ManualClock(BEGINNING, seed=7))
+                memory.flush()
+                deaths.arm(len(points))
+                try:
+                    act(memory)
+                    point = ""
+                except Died as died:
+                    point = str(died)
+                copy_as_it_lies(dying, next_life)
+                deaths.disarm()
+                memory.close()
+            with Memory.open(next_life, worker=False, clock=ManualClock(LATER, seed=8)) as memory:
+                examine(memory, point or "the end")
+            for each in (dying, next_life):
+                shutil.rmtree(each)
+            if not point:
+                return points
+            points.append(point)
 
 
 def copy_as_it_lies(source: Path, target: Path) -> None:

@@ -442,6 +442,15 @@ class TestOpening:
         with pytest.raises(ProjectionDamaged, match="mend: memstream rebuild"):
             DuckIndex.open(path, STAMP)
 
+    def test_a_file_released_between_small_writes_is_whole(self, path: Path) -> None:
+        index = DuckIndex.open(path, STAMP)
+        steps = plain_steps(400)
+        for start in range(0, 400, 10):
+            index.apply(steps[start : start + 10])
+            index.release()
+        assert index.tally() == tally_of(steps)
+        index.close()
+
     def test_a_file_of_something_else_is_damaged(self, path: Path) -> None:
         path.parent.mkdir()
         path.write_text("a diary, not a database" * 1000)
