@@ -109,13 +109,17 @@ def quoted_words(words: Words, quotes: Sequence[tuple[int, int]]) -> frozenset[i
 def copied(words: Words, keep: Sequence[int]) -> Words:
     """The words at the given places."""
     chosen = Words()
-    for index in keep:
-        chosen.add(words.norm[index], words.raw[index], words.start[index], words.end[index])
+    chosen.norm = [words.norm[index] for index in keep]
+    chosen.raw = [words.raw[index] for index in keep]
+    chosen.start = [words.start[index] for index in keep]
+    chosen.end = [words.end[index] for index in keep]
     return chosen
 
 
 def without(words: Words, taken: Collection[int]) -> Words:
-    """The words that do not start at one of the given characters."""
+    """The words that do not start at one of the given characters; always a new list of them."""
+    if not taken:
+        return copied(words, range(len(words)))
     return copied(words, [at for at in range(len(words)) if words.start[at] not in taken])
 
 

@@ -197,8 +197,10 @@ def _stand_alone(parts: list[Region], book: Rulebook) -> bool:
         return len(parts) > 1 and parts[1].norm[0] == "the"
     prepositions = book.phrase_list("prepositions")
     heads = book.phrase_list("shared_heads")
+    still = book.phrase_list("not_gerunds")
     for before, after in pairwise(parts):
-        acts = after.norm[0].endswith("ing") or after.norm[0] == "to"
+        first = after.norm[0]
+        acts = first == "to" or (first.endswith("ing") and first not in still)
         if acts:
             continue
         if before.norm[0].endswith("ing") and len(before.norm) > 1:

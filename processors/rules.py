@@ -66,6 +66,8 @@ class Rulebook:
         self._matchers: dict[str, Matcher] = {}
         self._place: dict[int, tuple[int, int]] = {}
         self._subjectless: set[str] = set()
+        self._firsts: dict[str, set[str] | None] = {}
+        """By trigger: the words its patterns begin with; None where one begins with a capture."""
         for rule in self.rules:
             for pattern in rule.say:
                 self._compile(rule, pattern)
@@ -104,11 +106,17 @@ class Rulebook:
         return sorted(seen)
 
     def matches(self, words: Sequence[str], triggers: Sequence[str]) -> list[Match]:
-        """The rules that fit a clause of these words, the most literal first."""
+        """The rules that fit a clause of these words, at least one, the most literal first."""
         known = self._known
         present = ("" if self.language == "zh" else " ").join(words)
-        triggers = [each for each in triggers if not each.isalnum() or each in present]
-        if self.language == "en" and not triggers:
+        first = words[0]
+        triggers = [
+            each
+            for each in triggers
+            if (not each.isalnum() or each in present)
+            and ((firsts := self._firsts[each]) is None or first in firsts)
+        ]
+        if not triggers:
             return []
         doc = Doc(self._vocab, words=[word if word in known else "@" for word in words])
         found: list[Match] = []
@@ -134,6 +142,11 @@ class Rulebook:
                 matcher = self._matchers.setdefault(trigger, Matcher(self._vocab))
                 if "none" in rule.subjects:
                     self._subjectless.add(trigger)
+                firsts = self._firsts.setdefault(trigger, set())
+                if not sequence.runs[0]:
+                    self._firsts[trigger] = None
+                elif firsts is not None:
+                    firsts |= sequence.runs[0][0]
                 for run, words in enumerate(sequence.runs):
                     if words:
                         name = f"{number}/{run}"

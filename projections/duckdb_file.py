@@ -8,7 +8,6 @@ not exclude each other.
 from __future__ import annotations
 
 import os
-import struct
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -114,24 +113,19 @@ def open_file(
     raise AssertionError("the loop returns or raises")
 
 
-def check_size(path: Path) -> None:
-    """Raises ``ProjectionDamaged`` where a file is shorter than its own header says.
+def check_size(path: Path, connection: duckdb.DuckDBPyConnection) -> None:
+    """Raises ``ProjectionDamaged`` where a file is shorter than the blocks it uses.
 
-    DuckDB reads a block only when a query needs it, so a cut-off end is looked for here, before
-    opening: an open database may count blocks that are still in its write-ahead log. Of the two
-    database headers (checksum, iteration, two pointers, block count, block size; 8 bytes each)
-    the one with the higher iteration counts.
+    DuckDB reads a block only when a query needs it, so a cut-off end is looked for here, in a
+    file without a write-ahead log: replaying one counts blocks that are not written yet. Blocks
+    that are free may be missing: DuckDB itself cuts them off the end.
     """
-    if not path.exists():
-        return
-    with path.open("rb") as file:
-        head = file.read(_HEADER_BYTES)
-    if len(head) < _HEADER_BYTES:
-        return  # opening it says what it is
-    headers = [struct.unpack_from("<6Q", head, at) for at in (4096, 2 * 4096)]
-    _, _, _, _, blocks, block_bytes = max(headers, key=lambda header: header[1])
-    needed, there = _HEADER_BYTES + block_bytes * blocks, path.stat().st_size
-    if head[8:12] == b"DUCK" and there < needed:
+    block_bytes, used = connection.execute(
+        "SELECT block_size, used_blocks FROM pragma_database_size()"
+        " WHERE database_name = current_database()"
+    ).fetchall()[0]
+    needed, there = _HEADER_BYTES + int(block_bytes) * int(used), path.stat().st_size
+    if there < needed:
         raise ProjectionDamaged(
             f"{path}: truncated: {there} bytes of at least {needed}; mend: memstream rebuild"
         )

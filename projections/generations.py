@@ -108,7 +108,8 @@ class Generations:
         path = self.root / pointer
         if not path.is_file():
             return None
-        name = path.read_text(encoding="utf-8").strip()
+        # Damaged bytes make a name that no folder has: then no generation is served.
+        name = path.read_text(encoding="utf-8", errors="replace").strip()
         if not (self.root / name / _STAMP).is_file():
             return None
         return name

@@ -215,11 +215,13 @@ class DuckIndex:
             return self._connection
         with restated(self.path):
             self.path.parent.mkdir(parents=True, exist_ok=True)
-            check_size(self.path)
+        replays = self.path.with_name(self.path.name + ".wal").exists()
         connection = open_file(self.path, wait_s=self._wait_s)
         try:
             with restated(self.path):
                 rewrite_due = self._check(connection)
+                if not replays:
+                    check_size(self.path, connection)
         except BaseException:
             connection.close()
             raise

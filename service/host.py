@@ -374,7 +374,7 @@ class Host:
             if self._own():
                 name = self.files.generations.current()
                 if name is None:
-                    embedder = _embedder(self._asked_embedder or "none")
+                    embedder = self._first_embedder()
                     name = self.files.generations.create(stamp_of(self.pipeline, embedder))
                     self.files.generations.serve(name)
                 return name
@@ -384,6 +384,16 @@ class Host:
                     "holds the worker lease without making one; mend: stop that process"
                 )
             time.sleep(_POLL_SECONDS)
+
+    def _first_embedder(self) -> Embedder:
+        """The one asked for; else the one of generations that are there though none is served,
+        since the file that named it was lost; else none."""
+        if self._asked_embedder is not None:
+            return _embedder(self._asked_embedder)
+        names = self.files.generations.names()
+        if not names:
+            return NoEmbedder()
+        return _embedder_of(self.files.generations.stamp(names[-1]).embedder)
 
     def _opened(self, name: str) -> Stores:
         stamp = self.files.generations.stamp(name)

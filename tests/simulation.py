@@ -400,8 +400,8 @@ def every_death(
                 try:
                     act(memory)
                     point = ""
-                except Died as died:
-                    point = str(died)
+                except Died:
+                    point = deaths.last_point
                 copy_as_it_lies(dying, next_life)
                 deaths.disarm()
                 memory.close()
