@@ -86,7 +86,7 @@ class _Parser:
         rule: str,
         pattern: str,
     ) -> None:
-        self._language = language
+        self._language: Language = language
         self._lists = lists
         self._rule = rule
         self._pattern = pattern

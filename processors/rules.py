@@ -41,7 +41,7 @@ class Rulebook:
     """All rules of one language, compiled. Built once and shared; reading changes nothing."""
 
     def __init__(self, language: Language, files: Sequence[RuleFile]) -> None:
-        self.language = language
+        self.language: Language = language
         self.lists: dict[str, tuple[str, ...]] = {}
         self.relations: dict[str, str] = {}
         self.labels: dict[str, str] = {}

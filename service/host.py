@@ -82,6 +82,9 @@ class Host:
             self._worker = Worker(self._drain_once)
             self._worker.start()
             self._worker.wake()
+        elif not self._stores.state_lost:
+            # Taken to make the first generation; kept, it would keep a real worker out.
+            self.files.lease.release()
 
     # What is open
 

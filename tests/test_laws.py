@@ -314,10 +314,10 @@ def test_no_memory_is_more_trusted_than_its_least_trusted_source(told: list[Even
         memory.append(told)
         memory.flush()
         for scope in SCOPES:
-            for each in memory.history(scope):
-                sources = [(each.scope, event) for event in each.supports]
+            for held in memory.history(scope):
+                sources = [(held.scope, event) for event in held.supports]
                 allowed = [max(trust[source], vouched.get(source, 0)) for source in sources]
-                assert each.trust <= min(allowed)
+                assert held.trust <= min(allowed)
 
 
 @few
