@@ -110,10 +110,12 @@ class Reader:
         paths = [*builtin_files(), *extra_rules]
         files = [read_rule_file(path) for path in paths]
         self._attributes = attributes
-        self._statements = {
+        self._statements: dict[Language, Statements] = {
             language: Statements(_book(language, files), attributes) for language in _LANGUAGES
         }
-        self.books = {language: each.book for language, each in self._statements.items()}
+        self.books: dict[Language, Rulebook] = {
+            language: each.book for language, each in self._statements.items()
+        }
         parts = f"{hash_of(paths)}/{attributes.fingerprint()}/{_VERSION}"
         self.fingerprint = hashlib.sha256(parts.encode()).hexdigest()[:16]
 

@@ -88,6 +88,15 @@ class Rulebook:
         """The phrases of a list or a grammar table; an empty one where nobody declared it."""
         return self.phrases.get(name) or Phrases(self.language, ())
 
+    def kinds(self) -> list[tuple[Rule, str]]:
+        """Every rule with every kind of value it asks for."""
+        return [
+            (saying.rule, kind)
+            for saying in self._sequences
+            for kind in (saying.rule.value, *(each.kind for each in saying.captures))
+            if kind
+        ]
+
     def triggers(self, sentence: str) -> list[str]:
         """The trigger words in a sentence, sorted; most sentences have none."""
         if self.language == "en":

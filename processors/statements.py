@@ -17,10 +17,10 @@ from memstream.processors.clauses_en import english_clauses
 from memstream.processors.clauses_zh import chinese_clauses
 from memstream.processors.dates import DateSpan, find_dates
 from memstream.processors.regions import Value
-from memstream.processors.rule_files import Rule
+from memstream.processors.rule_files import InvalidRule, Rule
 from memstream.processors.rules import Match, Rulebook
 from memstream.processors.sentences import Sentence
-from memstream.processors.values import read_values
+from memstream.processors.values import VALUE_KINDS, read_values
 from memstream.processors.words import Words, split_words
 from memstream.schemas.attributes import Attributes
 
@@ -63,6 +63,12 @@ class Statements:
 
     def __init__(self, book: Rulebook, attributes: Attributes) -> None:
         self.book = book
+        for rule, kind in book.kinds():
+            if kind not in VALUE_KINDS and not kind.startswith("<"):
+                known = ", ".join(sorted(VALUE_KINDS))
+                raise InvalidRule(
+                    f"rule {rule.id}: {kind!r} is no kind of value; known: {known}, <list>"
+                )
         self.attributes = attributes
         relations = "|".join(sorted(map(re.escape, book.relations), key=len, reverse=True))
         adjectives = book.phrases.get("relation_adjectives")

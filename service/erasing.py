@@ -41,7 +41,7 @@ def erased(host: Host, scope: Scope, event_id: str | None, reason: str) -> Erasu
         if event_id is None or set(names) & set(each.supports)
     }
     needles = _strings_of(victims.values()) | _derived_strings(host, scope, memories)
-    before = host.store.tally().count
+    before = sum(each.id in memories for each in host.versions(scope))
     ring = host.files.ring
     keys_before = len(ring.destroyed(scope.path))
     # The request is sealed under the new key; what is to go stays under the keys before it.
@@ -57,8 +57,9 @@ def erased(host: Host, scope: Scope, event_id: str | None, reason: str) -> Erasu
     )
     host.append([[request]])
     host.flush()
-    host.files.generations.remove_all_but({host.generation})
-    survivors = {each.id for each in host.versions(scope)}
+    host.files.generations.remove_all_but({host.generation, *host.files.building})
+    left = [each for each in host.versions(scope) if each.id in memories]
+    survivors = {each.id for each in left}
     needles = {each for each in needles if not _said_elsewhere(host, scope, each)}
     files = sorted(each for each in host.files.root.rglob("*") if each.is_file())
     traces = [str(each.relative_to(host.files.root)) for each in files if _holds(each, needles)]
@@ -67,7 +68,7 @@ def erased(host: Host, scope: Scope, event_id: str | None, reason: str) -> Erasu
         events=len(victims),
         memories=len(memories - survivors),
         keys_destroyed=len(ring.destroyed(scope.path)) - keys_before,
-        records_removed=before - host.store.tally().count,
+        records_removed=before - len(left),
         files_searched=len(files),
         searched=len(needles),
         traces=tuple(traces),

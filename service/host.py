@@ -21,12 +21,15 @@ import structlog
 from memstream.projections.embedders import Embedder, NoEmbedder, embedder_named
 from memstream.projections.in_duckdb import sql_file
 from memstream.projections.in_edge import EdgeIndex
+from memstream.projections.queries import Answer, IndexQuery
 from memstream.projections.snapshot import snapshot
+from memstream.recall.scan import scanned
 from memstream.schemas.errors import (
     LeaseHeld,
     LogUnavailable,
     MemstreamError,
     NotFound,
+    UnsupportedFilter,
     WrongGeneration,
 )
 from memstream.schemas.events import Event
@@ -65,6 +68,8 @@ class Host:
         self.pipeline = pipeline_of(self.files)
         self._asked_embedder = embedder
         self._work = threading.RLock()
+        self._changing = threading.RLock()
+        """Held over a whole rebuild, erasure or swap; taken before ``_work``."""
         self._stores: Stores | None = None
         self._worker: Worker | None = None
         self._later = ThreadPoolExecutor(1, thread_name_prefix="memstream-later")
@@ -111,8 +116,9 @@ class Host:
         """The name of the served generation."""
         return self.stores.name
 
-    def reader(self) -> tuple[EdgeIndex | None, Embedder | None, tuple[str, ...]]:
-        """What to search with, and what is degraded about it, in words."""
+    def reader(self) -> tuple[IndexReader | None, Embedder | None, Sequence[str]]:
+        """What to search with, and what is degraded about it, in words; more of them once the
+        search had to be done another way."""
         stores = self.stores
         reasons = [*self._stale(stores)]
         if self.worker_error():
@@ -129,8 +135,8 @@ class Host:
         if stores.edge is None:
             trouble = trouble or f"is held by {self.worker_elsewhere()}"
             reasons.append(f"the vector index {trouble}; served by a lexical scan of the state")
-            return None, None, tuple(reasons)
-        return stores.edge, stores.embedder, tuple(reasons)
+            return None, None, reasons
+        return IndexReader(self, stores.edge, reasons), stores.embedder, reasons
 
     def _behind(self, stores: Stores) -> bool:
         positions = stores.store.positions()
@@ -250,7 +256,7 @@ class Host:
     def erase(self, scope: Scope, event: str | None, reason: str) -> ErasureReport:
         """Destroys a scope's content, or one event's."""
         self._must_own("erase")
-        with self._work:
+        with self._changing, self._work:
             self._refuse_stale()
             self._runtime().drain()
             return erased(self, scope, event, reason)
@@ -260,8 +266,9 @@ class Host:
     ) -> RebuildReport:
         """The next generation from the log, verified and (``swap``) served."""
         self._must_own("rebuild")
-        chosen = self.stores.embedder if embedder is None else _embedder(embedder)
-        return rebuilt(self, chosen, swap=swap, progress=progress)
+        with self._changing:
+            chosen = self.stores.embedder if embedder is None else _embedder(embedder)
+            return rebuilt(self, chosen, swap=swap, progress=progress)
 
     def replay(
         self, since: datetime | None, until: datetime | None, progress: Progress | None
@@ -279,11 +286,12 @@ class Host:
     def swap_back(self) -> str:
         """Serves the previous generation again."""
         self._must_own("swap back")
-        previous = self.files.generations.previous()
-        if previous is None:
-            raise NotFound(f"{self.files.root}: no previous generation to swap back to")
-        self.serve(previous)
-        return previous
+        with self._changing:
+            previous = self.files.generations.previous()
+            if previous is None:
+                raise NotFound(f"{self.files.root}: no previous generation to swap back to")
+            self.serve(previous)
+            return previous
 
     @contextmanager
     def working(self) -> Iterator[None]:
@@ -419,6 +427,27 @@ class Host:
         self._stores = self._opened(name)
         if before is not None:
             before.close()
+
+
+class IndexReader:
+    """The vector index for one question. If it fails or is swapped away meanwhile, the state
+    answers in its place and ``reasons`` says so."""
+
+    def __init__(self, host: Host, edge: EdgeIndex, reasons: list[str]) -> None:
+        self._host = host
+        self._edge = edge
+        self._reasons = reasons
+
+    def search(self, query: IndexQuery) -> Answer:
+        """The hits. Raises ``UnsupportedFilter``, and what reading the state raises."""
+        try:
+            return self._edge.search(query)
+        except UnsupportedFilter:
+            raise
+        except MemstreamError as error:
+            self._reasons.append(f"{error}; served by a lexical scan of the state")
+        store = self._host.store
+        return scanned([each for path in query.scopes for each in store.memories_of(path)], query)
 
 
 def _embedder(asked: str | Embedder) -> Embedder:

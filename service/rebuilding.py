@@ -50,8 +50,10 @@ def rebuilt(
             runtime = beside.open_projections()
             runtime.drain(progress=progress)
             with host.working():
-                live = _caught_up(host)
-                runtime.drain()
+                # Up to one point of the log: others go on recording meanwhile.
+                ends = files.log.end_offsets()
+                live = _caught_up(host, ends)
+                runtime.drain(until=ends)
                 # A live one that goes on has erased by now; then this one only clears itself.
                 destroyed = runtime.finish_erasures()
                 problems = [beside.damage(each) for each in runtime.projections]
@@ -87,13 +89,13 @@ def rebuilt(
     )
 
 
-def _caught_up(host: Host) -> Tally | None:
-    """What the live generation holds once it has processed everything; None where the two cannot
+def _caught_up(host: Host, ends: dict[int, int]) -> Tally | None:
+    """What the live generation holds once it has processed the log up to there; None where the two cannot
     be compared: another pipeline made it, or it is damaged and no longer goes on."""
     if host.stale():
         return None
     try:
-        host.stores.open_projections().drain()
+        host.stores.open_projections().drain(until=ends)
         return host.store.tally()
     except ProjectionDamaged as error:
         _LOGGER.warning("rebuilding_from_the_log_alone", problem=str(error))

@@ -31,6 +31,7 @@ from simulation import LATER, MEMORY_DISK, versions, view
 from memstream import Memory, Scope
 from memstream.processors.pipeline import Pipeline, State
 from memstream.projections.in_edge import EdgeIndex
+from memstream.projections.queries import IndexClosed
 from memstream.schemas.errors import InvalidScope, ProjectionDamaged, UnsupportedFilter
 from memstream.schemas.events import Event, Source, TurnRecorded
 from memstream.schemas.memories import Memory as MemoryRecord
@@ -517,6 +518,69 @@ def test_recall_degrades_to_a_scan_while_another_holds_the_index(tmp_path: Path)
         reader.flush(20)
         assert position.offset >= 1
         assert "Hooli" in holder.recall(scope, "Where does the user work?").text
+
+
+@pytest.mark.parametrize("error", [ProjectionDamaged("cut short"), IndexClosed("swapped")])
+def test_recall_outlives_an_index_that_fails_while_it_is_asked(
+    monkeypatch: pytest.MonkeyPatch, error: Exception
+) -> None:
+    scope = PRIVATE[0]
+
+    def fails(index: EdgeIndex, query: Any) -> None:
+        raise error
+
+    with opened() as memory:
+        memory.record_turn(scope, text="I live in Porto.")
+        memory.flush()
+        monkeypatch.setattr(EdgeIndex, "search", fails)
+        evidence = memory.recall(scope, "Where does the user live?")
+        assert "Porto" in evidence.text
+        assert any(str(error) in reason for reason in evidence.degraded)
+
+
+def test_a_rebuild_is_served_though_others_go_on_recording() -> None:
+    scope = PRIVATE[0]
+    with opened() as memory:
+        memory.record_turn(scope, text="I live in Porto.")
+        memory.flush()
+        live = memory._host.stores.runtime
+        assert live is not None
+        drain = live.drain
+
+        def and_then_somebody_records(**more: Any) -> int:
+            count = drain(**more)
+            memory.record_turn(scope, text="I work at Hooli.")
+            return count
+
+        with patch.object(live, "drain", and_then_somebody_records):
+            report = memory.rebuild()
+        assert report.swapped, report.problems
+        memory.flush()
+        assert {each.value for each in memory.memories(scope)} == {"Porto", "Hooli"}
+        assert_healthy(memory)
+
+
+def test_an_erasure_waits_for_a_rebuild_that_is_under_way() -> None:
+    scope, erased = PRIVATE[0], threading.Event()
+    with opened() as memory:
+        position = memory.record_turn(scope, text=f"My locker code is {_MARK}.")
+        reports: list[Any] = []
+
+        def erase() -> None:
+            reports.append(memory.erase(position))
+            erased.set()
+
+        def progress(done: int, total: int) -> None:
+            if not reports and not thread.is_alive():
+                thread.start()
+
+        thread = threading.Thread(target=erase)
+        assert memory.rebuild(progress=progress).swapped
+        assert erased.wait(30)
+        thread.join()
+        assert reports[0].complete
+        assert not files_holding(memory._host.files.root, _MARK)
+        assert_healthy(memory)
 
 
 def test_recall_says_when_the_pipeline_that_serves_is_an_old_one(tmp_path: Path) -> None:

@@ -326,6 +326,7 @@ def test_a_rule_file_extends_the_rules(tmp_path: Path) -> None:
         ("(a|b {value}", "never closed"),
         ("brew {a} {b}", "side by side"),
         ("brew <nothing>", "no list"),
+        ("brew {value:poison}", "no kind of value"),
         ("the {value}", "only common words"),
         ("{value}", "no word of its own"),
     ],
