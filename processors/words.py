@@ -107,9 +107,8 @@ class Phrases:
 
     def anywhere(self, words: Sequence[str]) -> bool:
         """Whether one of the phrases stands anywhere in the words."""
-        if self._by_first.keys().isdisjoint(words):
-            return False
-        return any(self.length_at(words, at) for at in range(len(words)))
+        first = self._by_first
+        return any(word in first and self.length_at(words, at) for at, word in enumerate(words))
 
     def __contains__(self, word: str) -> bool:
         return word in self._alone

@@ -149,7 +149,13 @@ class Host:
 
     def versions(self, scope: Scope, *, known_at: datetime | None = None) -> list[Memory]:
         """All memory versions of a scope, or those made by ``known_at``."""
-        found = self.store.memories_of(scope.path)
+        stores = self.stores
+        try:
+            found = stores.store.memories_of(scope.path)
+        except LogUnavailable:
+            if stores is self._stores:
+                raise
+            found = self.store.memories_of(scope.path)  # it was swapped away while it was read
         if known_at is None:
             return found
         return [memory for memory in found if memory.created_at <= known_at]
@@ -320,12 +326,12 @@ class Host:
 
     def sql(self, query: str) -> tuple[list[str], list[tuple[Any, ...]]]:
         """Read-only SQL over what is indexed."""
-        stores = self.stores
-        if stores.duck is not None:
-            with self._work:
+        with self._work:
+            stores = self.stores
+            if stores.duck is not None:
                 names, rows = stores.duck.sql(query)
-        else:
-            names, rows = sql_file(stores.folder / "analytics.duckdb", query)
+                return list(names), rows
+        names, rows = sql_file(stores.folder / "analytics.duckdb", query)
         return list(names), rows
 
     def snapshot(self, target: Path, *, overwrite: bool) -> dict[str, Any]:

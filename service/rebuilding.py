@@ -90,8 +90,10 @@ def rebuilt(
 
 
 def _caught_up(host: Host, ends: dict[int, int]) -> Tally | None:
-    """What the live generation holds once it has processed the log up to there; None where the two cannot
-    be compared: another pipeline made it, or it is damaged and no longer goes on."""
+    """What the live generation holds once it has processed the log up to there.
+
+    None where the two cannot be compared: another pipeline made it, or it is damaged and no
+    longer goes on."""
     if host.stale():
         return None
     try:

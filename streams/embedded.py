@@ -37,7 +37,7 @@ from memstream.streams.state_transaction import Transaction
 
 BATCH = 500
 """Events in one transaction."""
-PROJECT_BATCH = 1_000
+PROJECT_BATCH = 2_000
 """Steps a projection applies at once."""
 MOST_ATTEMPTS = 6
 FIRST_RETRY = timedelta(seconds=1)
@@ -110,7 +110,8 @@ class EmbeddedRuntime:
                     worked += self._process(partition, start, min(end - start, BATCH))
                     if progress is not None:
                         progress(sum(self.store.positions().values()), total)
-                    self.project(keep_going=keep_going)
+                    if len(self._fresh) >= PROJECT_BATCH:
+                        self.project(keep_going=keep_going)
             done += worked
             if not worked:
                 break

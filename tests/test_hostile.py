@@ -184,10 +184,8 @@ def test_absurd_times_are_refused_or_survived(memory: Memory, instant: datetime)
         lambda: memory.memories(ANN, as_of=instant),
         lambda: memory.recall(ANN, "where?", known_at=instant),
     ):
-        try:
+        with suppress(InvalidEvent):  # or accepted; anything else is a fault
             act()
-        except MemstreamError as error:
-            assert isinstance(error, InvalidEvent)
     memory.flush()
     assert not memory.doctor().balance.dead_lettered
     assert_goes_on(memory)
@@ -293,6 +291,12 @@ def test_erasing_the_same_event_again_takes_nothing_else(memory: Memory) -> None
 # Files
 
 
+def _open_and_rebuild(directory: Path) -> None:
+    with opened(directory) as memory:
+        memory.doctor()
+        memory.rebuild()
+
+
 def _cut(path: Path, share: float = 0.5) -> None:
     with path.open("r+b") as file:
         file.truncate(int(path.stat().st_size * share))
@@ -302,9 +306,8 @@ def _cut(path: Path, share: float = 0.5) -> None:
 @pytest.mark.parametrize("share", [0.0, 0.4])
 def test_a_truncated_log_or_key_ring_is_refused(filled: Path, name: str, share: float) -> None:
     _cut(filled / name, share)
-    with pytest.raises(MemstreamError) as refused, opened(filled) as memory:
-        memory.doctor()
-        memory.rebuild()
+    with pytest.raises(MemstreamError) as refused:
+        _open_and_rebuild(filled)
     assert_stated(refused.value)
     assert name in str(refused.value)
 
@@ -312,7 +315,7 @@ def test_a_truncated_log_or_key_ring_is_refused(filled: Path, name: str, share: 
 def test_a_missing_key_ring_is_refused_and_not_replaced(filled: Path) -> None:
     kept = (filled / "keys.db").read_bytes()
     (filled / "keys.db").unlink()
-    with pytest.raises(LogUnavailable, match="keys.db is missing"):
+    with pytest.raises(LogUnavailable, match=r"keys\.db is missing"):
         opened(filled)
     assert not (filled / "keys.db").exists()
     (filled / "keys.db").write_bytes(kept)
@@ -404,10 +407,14 @@ def test_a_full_log_refuses_the_turn_and_keeps_the_rest(memory: Memory, filled: 
     (pages,) = connection.execute("PRAGMA page_count").fetchone()
     connection.execute(f"PRAGMA max_page_count = {pages}")
     before = memory.doctor().balance.captured
-    with pytest.raises(LogUnavailable, match="nothing was written; mend: free disk space"):
-        for number in range(200):
-            memory.record_turn(ANN, text=f"I like tea {number}. " * 200, event_id=f"t{number}")
+    refusal = ""
+    while not refusal:
+        try:
+            memory.record_turn(ANN, text=f"I like tea {before}. " * 200)
             before += 1
+        except LogUnavailable as error:
+            refusal = str(error)
+    assert "nothing was written; mend: free disk space" in refusal
     connection.execute("PRAGMA max_page_count = 1000000")
     memory.flush()
     diagnosis = memory.doctor()
