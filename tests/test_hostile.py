@@ -403,7 +403,7 @@ def test_a_file_where_the_directory_should_be_is_refused(tmp_path: Path) -> None
         assert str(path) in str(refused.value)
 
 
-def test_a_full_log_refuses_the_turn_and_keeps_the_rest(memory: Memory, filled: Path) -> None:
+def test_a_full_log_refuses_the_turn_and_keeps_the_rest(memory: Memory) -> None:
     connection = memory._host.files.log._writer
     (pages,) = connection.execute("PRAGMA page_count").fetchone()
     connection.execute(f"PRAGMA max_page_count = {pages}")

@@ -199,7 +199,8 @@ def test_two_objects_of_one_process_share_a_directory(directory: Path) -> None:
         second.record_turn(scope, text="I live in Ghent.", observed_at=said)
         second.flush(20)
         first.record_turn(scope, text="I work at Hooli.", observed_at=said)
-        second.flush(20)
+        second.flush(20)  # the state has it, which is what this one reads
+        first.flush(20)  # and now the index, which only the holder reads
         for memory in (first, second):
             assert {each.value for each in memory.memories(scope)} == {"Ghent", "Hooli"}
             assert "Ghent" in memory.recall(scope, "Where does the user live?").text
