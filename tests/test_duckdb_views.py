@@ -170,7 +170,9 @@ class TestViews:
         )
         leaky = DuckIndex.open(tmp_path / "leaky.duckdb", STAMP)
         leaky.apply(story.steps)
-        assert rows(leaky, "SELECT problem, event FROM silent_loss") == [
+        assert rows(
+            leaky, "SELECT problem, event FROM silent_loss ORDER BY problem DESC, event"
+        ) == [
             ("event without a decision", "e13"),
             ("event without a decision", "e14"),
             ("decision without an event", "nowhere"),
