@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-import errno
-import os
-from collections.abc import Iterator
-from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -21,6 +17,7 @@ from memstream.schemas.events import TRUST_CEILING, ErasureRequested, Event, Sou
 from memstream.schemas.ids import derived_id
 from memstream.schemas.scope import Scope
 from memstream.service.reports import ErasureReport
+from memstream.service.searching import files_that_hold
 from memstream.streams.clock import new_id
 
 if TYPE_CHECKING:
@@ -28,7 +25,6 @@ if TYPE_CHECKING:
 
 SHORTEST_NEEDLE = 8
 """Bytes. Anything shorter would be found in any file by chance."""
-_READ_BYTES = 1 << 22
 
 
 def erased(host: Host, scope: Scope, event_id: str | None, reason: str) -> ErasureReport:
@@ -62,7 +58,7 @@ def erased(host: Host, scope: Scope, event_id: str | None, reason: str) -> Erasu
     survivors = {each.id for each in left}
     needles = {each for each in needles if not _said_elsewhere(host, scope, each)}
     files = sorted(each for each in host.files.root.rglob("*") if each.is_file())
-    traces = [str(each.relative_to(host.files.root)) for each in files if _holds(each, needles)]
+    traces = files_that_hold(host.files.root, files, needles)
     return ErasureReport(
         scope=scope.path,
         events=len(victims),
@@ -139,44 +135,3 @@ def _said_elsewhere(host: Host, scope: Scope, text: str) -> bool:
         return True
     duck = host.stores.duck
     return duck is not None and duck.holds_text(text)
-
-
-def _as_json(text: str) -> bytes:
-    return msgspec.json.encode(text)[1:-1]
-
-
-def _holds(path: Path, needles: set[str]) -> bool:
-    wanted = [form for each in needles for form in {each.encode(), _as_json(each)}]
-    if not wanted:
-        return False
-    overlap = max(len(each) for each in wanted)
-    with path.open("rb") as file:
-        for start, end in _written(file):
-            tail = b""
-            file.seek(start)
-            while start < end and (block := file.read(min(_READ_BYTES, end - start))):
-                start += len(block)
-                window = tail + block
-                if any(each in window for each in wanted):
-                    return True
-                tail = window[-overlap:]
-    return False
-
-
-def _written(file: BinaryIO) -> Iterator[tuple[int, int]]:
-    """The ranges of a file that hold data. The rest was never written and reads as zeros: the
-    index makes files of many megabytes of which it has used a few kilobytes."""
-    handle, end = file.fileno(), os.fstat(file.fileno()).st_size
-    if not hasattr(os, "SEEK_DATA"):
-        yield 0, end
-        return
-    position = 0
-    while position < end:
-        try:
-            start = os.lseek(handle, position, os.SEEK_DATA)
-        except OSError as error:
-            if error.errno == errno.ENXIO:  # nothing but a hole up to the end
-                return
-            raise
-        position = os.lseek(handle, start, os.SEEK_HOLE)
-        yield start, position

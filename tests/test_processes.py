@@ -21,6 +21,7 @@ from simulation import LATER, MEMORY_DISK, copy_as_it_lies, versions
 
 from memstream import Memory, Scope
 from memstream.schemas.errors import LeaseHeld
+from memstream.service.searching import files_that_hold
 from memstream.streams.clock import ManualClock
 
 _TESTS = Path(__file__).parent
@@ -209,3 +210,27 @@ def test_two_objects_of_one_process_share_a_directory(directory: Path) -> None:
         second.flush(20)
         assert not second.recall(scope, "What does the user like?").degraded
         assert second.doctor().healthy
+
+
+def test_proving_an_erasure_keeps_the_locks_of_this_process(tmp_path: Path) -> None:
+    """Closing a handle of an open database drops its locks; the search must not do that here."""
+    ann, ben = Scope(tenant="acme", user="ann"), Scope(tenant="acme", user="ben")
+    with Memory.open(tmp_path / "memory", worker=False) as memory:
+        memory.record_turn(ann, text="I live in Xochimilco.")
+        memory.record_turn(ben, text="I live in Tromso.")
+        memory.flush()
+        log = memory._host.files.log._writer
+        log.execute("BEGIN IMMEDIATE")
+        files = sorted(each for each in (tmp_path / "memory").rglob("*") if each.is_file())
+        files_that_hold(tmp_path / "memory", files, {"I live in Xochimilco."})
+        probe = (
+            "import sqlite3, sys; c = sqlite3.connect(sys.argv[1], timeout=0.1);"
+            "c.execute('BEGIN IMMEDIATE')"
+        )
+        path = str(tmp_path / "memory" / "log.db")
+        refused = subprocess.run(
+            [sys.executable, "-c", probe, path], capture_output=True, check=False
+        )
+        log.execute("ROLLBACK")
+        assert b"locked" in refused.stderr
+        assert memory.erase(ann).complete

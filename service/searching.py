@@ -1,0 +1,104 @@
+"""Searching files for bytes, in a process of its own: the proof that an erasure is complete.
+
+On POSIX, closing any handle of a file drops every lock the process holds on it. The files that are
+searched are open databases, so reading them here would take their locks away; a child reads them.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import BinaryIO
+
+import msgspec
+
+from memstream.schemas.errors import MemstreamError
+
+_READ_BYTES = 1 << 22
+
+
+class SearchFailed(MemstreamError):
+    """The search could not be carried out, so nothing is proved. The erasure itself stands."""
+
+
+class _Task(msgspec.Struct):
+    files: list[str]
+    needles: list[str]
+
+
+def files_that_hold(root: Path, files: Sequence[Path], needles: set[str]) -> list[str]:
+    """The files, relative to ``root``, in which any of the texts stands, raw or as JSON spells it.
+
+    Raises ``SearchFailed`` where the child did not finish.
+    """
+    task = _Task([str(each) for each in files], sorted(needles))
+    done = subprocess.run(
+        [sys.executable, "-m", "memstream.service.searching"],
+        input=msgspec.json.encode(task),
+        capture_output=True,
+        check=False,
+        env=os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+    )
+    if done.returncode:
+        said = done.stderr.decode(errors="replace").strip().splitlines()[-1:]
+        raise SearchFailed(
+            f"{root}: erased, but the byte search failed: {' '.join(said)}; mend: erase again"
+        )
+    found = msgspec.json.decode(done.stdout, type=list[str])
+    return [str(Path(each).relative_to(root)) for each in found]
+
+
+def main() -> None:
+    """Reads a task from standard input, writes the files that hold something."""
+    task = msgspec.json.decode(sys.stdin.buffer.read(), type=_Task)
+    wanted = [form for each in task.needles for form in {each.encode(), _as_json(each)}]
+    found = [each for each in task.files if _holds(Path(each), wanted)]
+    sys.stdout.buffer.write(msgspec.json.encode(found))
+
+
+def _as_json(text: str) -> bytes:
+    return msgspec.json.encode(text)[1:-1]
+
+
+def _holds(path: Path, wanted: Sequence[bytes]) -> bool:
+    if not wanted or not path.is_file():
+        return False
+    overlap = max(len(each) for each in wanted)
+    with path.open("rb") as file:
+        for start, end in _written(file):
+            tail = b""
+            file.seek(start)
+            while start < end and (block := file.read(min(_READ_BYTES, end - start))):
+                start += len(block)
+                window = tail + block
+                if any(each in window for each in wanted):
+                    return True
+                tail = window[-overlap:]
+    return False
+
+
+def _written(file: BinaryIO) -> Iterator[tuple[int, int]]:
+    """The ranges of a file that hold data. The rest was never written and reads as zeros: the
+    index makes files of many megabytes of which it has used a few kilobytes."""
+    handle, end = file.fileno(), os.fstat(file.fileno()).st_size
+    if not hasattr(os, "SEEK_DATA"):
+        yield 0, end
+        return
+    position = 0
+    while position < end:
+        try:
+            start = os.lseek(handle, position, os.SEEK_DATA)
+        except OSError as error:
+            if error.errno == errno.ENXIO:  # nothing but a hole up to the end
+                return
+            raise
+        position = os.lseek(handle, start, os.SEEK_HOLE)
+        yield start, position
+
+
+if __name__ == "__main__":
+    main()
