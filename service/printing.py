@@ -1,7 +1,7 @@
 """How the doors print: tables, evidence, errors, progress. Shared by the command line and the demo.
 
 Everything that was stored by somebody passes ``shown`` first: no control or direction character
-of a stored text ever reaches a terminal, and none of it is read as markup.
+of a stored text ever reaches a terminal. The consoles read no markup.
 """
 
 from __future__ import annotations
@@ -58,17 +58,17 @@ class _PlainPipes(Console):
         raise BrokenPipeError
 
 
-def standard_output(*, width: int | None = None) -> Console:
+def standard_output() -> Console:
     """A console on standard output, as it is at this moment."""
-    console = _PlainPipes(file=sys.stdout, highlight=False, soft_wrap=False, width=width)
-    if width is None and not console.is_terminal:
+    console = _PlainPipes(file=sys.stdout, highlight=False, markup=False, emoji=False)
+    if not console.is_terminal:
         console.width = PIPE_WIDTH
     return console
 
 
 def standard_error() -> Console:
     """A console on standard error, for everything that is no answer."""
-    return _PlainPipes(file=sys.stderr, highlight=False, soft_wrap=True)
+    return _PlainPipes(file=sys.stderr, highlight=False, markup=False, emoji=False, soft_wrap=True)
 
 
 def shown(text: str) -> str:
@@ -161,7 +161,9 @@ def status_text(memory: Memory) -> Text:
 
 
 def validity(memory: Memory) -> str:
-    """From when until when it holds, in days of the speaker's own offset."""
+    """From when until when it holds, in days; for something that happened, when."""
+    if memory.kind == "episode":
+        return day(memory, memory.valid_from)
     end = "…" if memory.valid_to is None else day(memory, memory.valid_to)
     return f"{day(memory, memory.valid_from)} – {end}"
 
@@ -217,11 +219,14 @@ def event_line(event: Event) -> Text:
     )
 
 
-def evidence_panel(evidence: Evidence, *, title: str) -> Panel:
-    """The fenced evidence exactly as a prompt would get it, in a frame."""
-    body = shown_lines(evidence.text) if evidence else "nothing fits: nothing would be injected"
+def evidence_panel(evidence: Evidence, *, title: str, mark: str = "") -> Panel:
+    """The fenced evidence exactly as a prompt would get it, in a frame; ``mark`` stands out."""
+    body = Text("nothing fits: nothing would be injected", style="dim")
+    if evidence:
+        body = Text(shown_lines(evidence.text))
+        body.highlight_words([mark] if mark else [], "bold green")
     return Panel(
-        Text(body, style="" if evidence else "dim"),
+        body,
         title=Text(title, style="bold"),
         title_align="left",
         border_style="dim",

@@ -3,18 +3,27 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+import os
+import signal
+import subprocess
+import sys
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
+from typer.main import get_command
 from typer.testing import CliRunner, Result
 
+from memstream.schemas.codec import Codec
+from memstream.schemas.events import DATA_TYPES, Event, Source, TurnRecorded
+from memstream.schemas.json_schema import all_events_schema, event_schema
 from memstream.service.cli import app
 from memstream.streams.clock import SystemClock
 from memstream.streams.lease import WorkerLease
 
 SCOPE = ("--tenant", "acme", "--user", "u1")
-Run = Callable[..., Result]
+ROOT = Path(__file__).resolve().parents[1]
+COMMANDS = sorted(get_command(app).commands)  # type: ignore[attr-defined]  # it is a group
 
 
 @pytest.fixture(scope="module")
@@ -154,3 +163,290 @@ def test_erase_leaves_no_trace(tmp_path: Path) -> None:
     found = invoke(path, "erase", "--yes", "--json", *SCOPE)
     assert found.exit_code == 0, found.output
     assert json.loads(found.stdout)["traces"] == []
+
+
+# Recording and correcting
+
+
+def test_a_memory_is_corrected_forgotten_and_restored(tmp_path: Path) -> None:
+    path = tmp_path / "memory"
+    invoke(path, "state", "--attribute", "residence", "--value", "Lund", *SCOPE)
+
+    def homes() -> list[str]:
+        found = invoke(path, "memories", "--attribute", "residence", "--json", *SCOPE)
+        return [each["value"] for each in json.loads(found.stdout)]
+
+    def named(value: str) -> str:
+        found = json.loads(invoke(path, "history", "--json", *SCOPE).stdout)
+        return next(str(each["id"]) for each in found if each["value"] == value)[:10]
+
+    assert homes() == ["Lund"]
+    assert invoke(path, "correct", named("Lund"), "Malmö", *SCOPE).exit_code == 0
+    assert homes() == ["Malmö"]
+    assert invoke(path, "forget", named("Malmö"), "--reason", "a test", *SCOPE).exit_code == 0
+    assert homes() == []
+    assert invoke(path, "restore", named("Malmö"), *SCOPE).exit_code == 0
+    assert homes() == ["Malmö"]
+
+
+def test_what_a_channel_says_waits_until_a_review_approves_it(tmp_path: Path) -> None:
+    path, scope = tmp_path / "memory", ("--tenant", "acme", "--channel", "ops")
+    said = ("--text", "We run the tests with `make unit`.", "--id", "said-1")
+    assert invoke(path, "record", *said, *scope).exit_code == 0
+    assert json.loads(invoke(path, "memories", "--json", *scope).stdout) == []
+    decided = invoke(path, "review", "said-1", "--approve", "--reviewer", "ana", *scope)
+    assert decided.exit_code == 0, decided.output
+    found = json.loads(invoke(path, "memories", "--json", *scope).stdout)
+    assert "make unit" in str(found)
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("tool-call", "--tool", "search", "--arguments", '{"q": "tea"}', "--call", "c1"),
+        ("tool-result", "--tool", "search", "--text", "Open at ten.", "--call", "c1", "--ok"),
+        ("feedback", "--target", "some-context", "--verdict", "helpful"),
+        ("session-closed", "--conversation", "chat-1"),
+        ("turn", "--role", "assistant", "--text", "Noted.", "--actor", "bot"),
+    ],
+)
+def test_every_kind_of_event_is_recorded(tmp_path: Path, arguments: tuple[str, ...]) -> None:
+    found = invoke(tmp_path / "memory", "record", *arguments, "--json", *SCOPE)
+    assert found.exit_code == 0, found.output
+    position = json.loads(found.stdout)
+    assert (position["scope"], position["offset"]) == ("acme/user:u1", 0)
+
+
+def test_text_is_read_from_standard_input_and_an_id_counts_once(tmp_path: Path) -> None:
+    command = ["record", "--text", "-", "--id", "e1", "--dir", str(tmp_path / "m"), *SCOPE]
+    said = "I live in Tromsø.\n".encode()
+    assert "recorded: event e1" in CliRunner().invoke(app, command, input=said).stdout
+    assert "already there: event e1" in CliRunner().invoke(app, command, input=said).stdout
+    found = invoke(tmp_path / "m", "explain", "e1", *SCOPE)
+    assert "I live in Tromsø." in found.stdout
+
+
+def test_the_environment_gives_directory_and_scope_and_options_win(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MEMSTREAM_DIR", str(folder))
+    monkeypatch.setenv("MEMSTREAM_TENANT", "acme")
+    monkeypatch.setenv("MEMSTREAM_USER", "u1")
+    found = CliRunner().invoke(app, ["memories", "--json"])
+    assert "Trieste" in found.stdout
+    other = CliRunner().invoke(app, ["memories", "--json", "--agent", "coder"])
+    assert other.exit_code == 0, other.output
+    assert json.loads(other.stdout) == []
+
+
+# Answers
+
+
+def test_history_shows_every_version_and_why(folder: Path) -> None:
+    found = json.loads(
+        invoke(folder, "history", "--attribute", "residence", "--json", *SCOPE).stdout
+    )
+    assert {each["status"] for each in found} >= {"active", "superseded"}
+    one = invoke(folder, "history", found[0]["id"][:10], *SCOPE)
+    assert one.exit_code == 0
+    assert "believed from" in one.stdout
+
+
+def test_memories_of_another_time_and_status(folder: Path) -> None:
+    then = ("--as-of", "2025-04-01T00:00:00+02:00", "--attribute", "residence")
+    found = json.loads(invoke(folder, "memories", *then, "--json", *SCOPE).stdout)
+    assert [each["value"] for each in found] == ["Bergen"]
+    ended = invoke(folder, "memories", "--status", "superseded", "--json", *SCOPE)
+    assert "Bergen" in ended.stdout
+    assert "Bergen" in invoke(folder, "memories", "--all", *SCOPE).stdout
+
+
+def test_recall_prints_evidence_only_and_explains_when_asked(folder: Path) -> None:
+    question = ("recall", "Where does the user live?", "--no-record")
+    plain = invoke(folder, *question, *SCOPE)
+    assert plain.stdout.startswith("<memory-evidence")
+    assert plain.stdout.endswith("</memory-evidence>\n")
+    assert "bm25 #1" in invoke(folder, *question, "--explain", *SCOPE).stdout
+    nothing = invoke(folder, "recall", "zymurgy", "--no-record", *SCOPE)
+    assert (nothing.exit_code, nothing.stdout) == (0, "")
+    wrong = invoke(folder, *question, "--kind", "rumour", *SCOPE)
+    assert wrong.exit_code == 2
+
+
+def test_rows_come_as_csv_or_json_and_not_as_both(folder: Path) -> None:
+    query = "SELECT id, 'a,b' AS \"x\" FROM events ORDER BY seq LIMIT 1"
+    lines = invoke(folder, "sql", query, "--csv").stdout.splitlines()
+    assert lines[0] == "id,x"
+    assert lines[1].endswith(',"a,b"')
+    found = json.loads(invoke(folder, "sql", query, "--json").stdout)
+    assert found["columns"] == ["id", "x"]
+    assert len(found["rows"]) == 1
+    assert invoke(folder, "sql", query, "--json", "--csv").exit_code == 2
+
+
+def test_stored_text_steers_no_terminal_and_is_no_markup(tmp_path: Path) -> None:
+    path = tmp_path / "memory"
+    values = ["[/bold] [red]x[/red]", "\x1b[2Jcleared", "a\u202eb", ":boom:"]
+    for value in values:
+        stated = ("--attribute", "nickname", "--value", value)
+        assert invoke(path, "state", *stated, *SCOPE).exit_code == 0
+    for command in ("memories", "history"):
+        options = ("--all",) if command == "memories" else ()
+        found = invoke(path, command, *options, *SCOPE)
+        assert found.exit_code == 0, found.output
+        assert "\x1b" not in found.stdout
+        assert "\u202e" not in found.stdout
+        assert "[/bold]" in found.stdout
+        assert ":boom:" in found.stdout
+
+
+def test_a_question_to_a_directory_that_is_not_there_makes_none(tmp_path: Path) -> None:
+    found = invoke(tmp_path / "typo", "recall", "anything", *SCOPE)
+    assert found.exit_code == 4
+    assert "mend:" in found.stderr
+    assert not (tmp_path / "typo").exists()
+
+
+def test_an_unknown_format_names_the_known_and_makes_no_directory(tmp_path: Path) -> None:
+    chat = tmp_path / "chat.json"
+    chat.write_text('[{"who": "a", "what": "b"}]')
+    for options in ((), ("--format", "papyrus")):
+        found = invoke(tmp_path / "memory", "import", str(chat), *options, *SCOPE)
+        assert found.exit_code == 4
+        assert "own_jsonl" in found.stderr
+        assert not (tmp_path / "memory").exists()
+
+
+def test_a_schema_of_one_type_and_of_none() -> None:
+    found = json.loads(CliRunner().invoke(app, ["schema", "turn.recorded"]).stdout)
+    assert found["properties"]["type"] == {"const": "turn.recorded"}
+    unknown = CliRunner().invoke(app, ["schema", "turn.forgotten"])
+    assert unknown.exit_code == 4
+    assert "turn.recorded" in unknown.stderr
+
+
+def test_the_envelope_schema_knows_every_field_that_the_codec_writes() -> None:
+    event = Event(
+        id="e1",
+        type="turn.recorded",
+        subject="acme/user:u1",
+        time=datetime(2025, 1, 1, tzinfo=UTC),
+        recordedtime=datetime(2025, 1, 2, tzinfo=UTC),
+        source=Source("user_said", 3),
+        data=TurnRecorded(role="user", text="hello"),
+    )
+    written = json.loads(Codec().to_wire(event))
+    schema = event_schema("turn.recorded")
+    assert set(written) <= set(schema["properties"])
+    assert set(schema["required"]) <= set(written)
+    fields = schema["$defs"]["TurnRecorded"]
+    assert set(written["data"]) <= set(fields["properties"])
+    assert [each["title"] for each in all_events_schema()["oneOf"]] == sorted(DATA_TYPES)
+
+
+def test_version_names_what_it_stands_on() -> None:
+    found = json.loads(CliRunner().invoke(app, ["version", "--json"]).stdout)
+    assert {"memstream", "python", "sqlite", "duckdb"} <= set(found)
+
+
+def test_alone_it_prints_help_and_every_command_has_an_example() -> None:
+    alone = CliRunner().invoke(app, [])
+    assert alone.exit_code == 0
+    assert "Exit codes" in alone.stdout
+    for name in COMMANDS:
+        found = CliRunner().invoke(app, [name, "--help"])
+        assert found.exit_code == 0, name
+        assert f"Example: memstream {name}" in found.stdout
+
+
+# Keeping
+
+
+def test_swap_back_serves_the_generation_before(tmp_path: Path) -> None:
+    path = tmp_path / "memory"
+    invoke(path, "record", "--text", "I live in Ghent.", *SCOPE)
+    beside = json.loads(invoke(path, "rebuild", "--no-swap", "--json").stdout)
+    assert (beside["verified"], beside["swapped"]) == (True, False)
+    built = json.loads(invoke(path, "rebuild", "--json").stdout)
+    back = json.loads(invoke(path, "rebuild", "--swap-back", "--json").stdout)
+    assert back == {"generation": built["previous"]}
+    assert invoke(path, "rebuild", "--swap-back", "--no-swap").exit_code == 2
+
+
+def test_one_event_is_erased_and_the_rest_stays(tmp_path: Path) -> None:
+    path = tmp_path / "memory"
+    invoke(path, "record", "--text", "I live in Pamplona.", "--id", "e1", *SCOPE)
+    invoke(path, "record", "--text", "My name is Itziar.", "--id", "e2", *SCOPE)
+    refused = invoke(path, "erase", "--event", "e1", *SCOPE)
+    assert refused.exit_code == 2
+    assert "--yes" in refused.stderr
+    assert invoke(path, "erase", "--event", "e1", "--yes", *SCOPE).exit_code == 0
+    left = invoke(path, "memories", "--json", *SCOPE).stdout
+    assert "Pamplona" not in left
+    assert "Itziar" in left
+
+
+def test_cases_tell_which_of_them_fail(tmp_path: Path) -> None:
+    said = {
+        "id": "e1",
+        "type": "turn.recorded",
+        "scope": {"tenant": "acme", "user": "u1"},
+        "observed_at": "2025-05-01T10:00:00Z",
+        "role": "user",
+        "data": {"text": "I live in Turku."},
+    }
+    for name, value in (("right", "Turku"), ("wrong", "Oulu")):
+        expect = {"current": [{"attribute": "residence", "value": value}]}
+        case = {"name": name, "events": [said], "orders": "given", "expect": expect}
+        (tmp_path / f"{name}.json").write_text(json.dumps(case))
+    found = CliRunner().invoke(app, ["cases", str(tmp_path), "--json"])
+    assert found.exit_code == 1, found.output
+    assert {each["name"]: each["passed"] for each in json.loads(found.stdout)} == {
+        "right": True,
+        "wrong": False,
+    }
+    only = CliRunner().invoke(app, ["cases", str(tmp_path), "--only", "right"])
+    assert only.exit_code == 0, only.output
+
+
+# As a process
+
+
+def process(*arguments: str) -> subprocess.Popen[bytes]:
+    command = [sys.executable, "-m", "memstream.service.cli", *arguments]
+    return subprocess.Popen(
+        command,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env={**os.environ, "PYTHONPATH": str(ROOT / "src")},
+    )
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_worker_processes_until_it_is_told_to_stop(tmp_path: Path, number: int) -> None:
+    path = tmp_path / "memory"
+    with process("worker", "--log-json", "--dir", str(path)) as worker:
+        assert worker.stderr is not None
+        lines = iter(worker.stderr.readline, b"")
+        assert any(b"worker_started" in line for line in lines)
+        recorded = invoke(path, "record", "--text", "I live in Cork.", *SCOPE)
+        assert recorded.exit_code == 0, recorded.output
+        # Waits for the worker, and says that the index is the worker's.
+        found = invoke(path, "recall", "Where does the user live?", "--json", *SCOPE)
+        assert "Cork" in found.stdout
+        assert invoke(path, "worker", "--once").exit_code == 4
+        worker.send_signal(number)
+        assert worker.wait(20) == 0
+        log = worker.stderr.read()
+    assert b"worker_stopped" in log
+    assert b"Traceback" not in log
+    assert json.loads(invoke(path, "doctor", "--json").stdout)["balance"]["in_flight"] <= 1
+
+
+def test_a_reader_that_goes_away_is_no_error(folder: Path) -> None:
+    with process("schema") as schema:
+        assert schema.stdout is not None
+        schema.stdout.close()
+        assert schema.wait(20) == 141
+        assert schema.stderr is not None
+        assert schema.stderr.read() == b""
