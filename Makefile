@@ -55,7 +55,7 @@ types: $(READY)-dev ## mypy and pyright
 	$(BIN)/pyright || status=1; \
 	exit $$status
 
-bench: $(READY)-dev ## measure; figures go to bench/out
+bench: $(READY)-dev ## measure; figures go to bench/results.json
 	PYTHONPATH="src:." $(BIN)/python -m bench $(BENCH)
 
 wheel: $(READY)-dev ## build dist/*.whl

@@ -9,6 +9,7 @@ dates made absolute, so a rule that is missing costs structure and not memory.
 from __future__ import annotations
 
 import hashlib
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
@@ -48,7 +49,9 @@ __all__ = ["Extract", "Reader"]
 
 LONGEST_CONTEXT = 2000
 """Characters of a turn that go with each of its assertions, to find it by."""
-_VERSION = 1
+MOST_OF_ONE_SLOT = 32
+"""Facts that one event may state of a slot that has one value."""
+_VERSION = 2
 _LANGUAGES: tuple[Language, ...] = ("en", "zh")
 _STANDINGS: dict[str, Standing] = {
     "stored": "admitted",
@@ -187,7 +190,7 @@ class Reader:
             facts = [*mended, *((sentence, fact) for fact in statement.facts)]
             correcting = statement.corrects and not statement.facts
         stated = self._without_fiction(text, found, facts, left) if facts else []
-        stated = _without_taken_back(stated)
+        stated = self._last_of_each_slot(_without_taken_back(stated), found, left)
         assertions: list[Assertion] = []
         named = {sentence.start for sentence, fact in stated if fact.withdraws}
         for sentence, fact in stated:
@@ -221,6 +224,31 @@ class Reader:
             if at >= 0:
                 left[at] = True
         return [(sentence, fact) for sentence, fact in facts if sentence.start not in starts]
+
+    def _last_of_each_slot(
+        self,
+        facts: list[tuple[Sentence, Fact]],
+        found: Sequence[Sentence],
+        left: list[bool],
+    ) -> list[tuple[Sentence, Fact]]:
+        """At most the last ``MOST_OF_ONE_SLOT`` facts of a slot that has one value; the sentences
+        of the others stay in the episode. A slot's timeline is made anew for each fact, so a turn
+        of a thousand homes would cost a million steps."""
+        if len(facts) <= MOST_OF_ONE_SLOT:
+            return facts
+        counts: Counter[tuple[str, str, str]] = Counter()
+        chosen: list[tuple[Sentence, Fact]] = []
+        dropped: set[int] = set()
+        for sentence, fact in reversed(facts):
+            slot = (fact.subject, fact.attribute, fact.qualifier)
+            counts[slot] += self._attributes.get(fact.attribute).cardinality == "one"
+            if counts[slot] > MOST_OF_ONE_SLOT:
+                dropped.add(sentence.start)
+            else:
+                chosen.append((sentence, fact))
+        for at, sentence in enumerate(found):
+            left[at] = left[at] or sentence.start in dropped
+        return chosen[::-1]
 
     def _assertions(
         self,
@@ -304,7 +332,7 @@ class Reader:
             kind="fact",
             value="",
             valid_from=event.time.astimezone(UTC),
-            observed_at=event.time.astimezone(UTC),
+            observed_at=event.time,
             trust=event.source.trust,
             source_kind=event.source.kind,
             text="",
@@ -373,7 +401,7 @@ class Reader:
             polarity=data.polarity,
             valid_from=valid_from.astimezone(UTC),
             valid_to=None if valid_to is None else valid_to.astimezone(UTC),
-            observed_at=event.time.astimezone(UTC),
+            observed_at=event.time,
             trust=event.source.trust,
             source_kind=event.source.kind,
             text=text,
@@ -395,7 +423,7 @@ class Reader:
             value=text,
             polarity=data.polarity,
             valid_from=event.time.astimezone(UTC),
-            observed_at=event.time.astimezone(UTC),
+            observed_at=event.time,
             trust=event.source.trust,
             source_kind=event.source.kind,
             text=annotated(text, dates, event.time.tzinfo or UTC, language),
@@ -430,7 +458,7 @@ def _episode(event: Event, whole: str, rest: Remainder, speaker: str) -> Asserti
         subject=speaker,
         value=rest.value,
         valid_from=observed if begun is None else min(observed, begun.astimezone(UTC)),
-        observed_at=observed,
+        observed_at=event.time,
         trust=event.source.trust,
         source_kind=event.source.kind,
         text=rest.text,

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Iterator
+from datetime import UTC
 
 import msgspec
 
@@ -61,7 +62,7 @@ class Resolve:
     """The processor. ``attributes`` tells how many values an attribute has."""
 
     name = "resolve"
-    version = 1
+    version = 2
 
     def __init__(self, attributes: Attributes | None = None) -> None:
         self.attributes = attributes or builtin()
@@ -156,8 +157,8 @@ class Resolve:
                 value=value,
                 qualifier=data.qualifier,
                 polarity="positive" if positive else "negative",
-                valid_from=event.observed_at,
-                observed_at=event.observed_at,
+                valid_from=event.observed_at.astimezone(UTC),
+                observed_at=event.time,
                 trust=event.source.trust,
                 source_kind=event.source.kind,
                 text=text,

@@ -215,7 +215,7 @@ _SCALARS: dict[object, str] = {
     int: "BIGINT",
     float: "DOUBLE",
     bool: "BOOLEAN",
-    datetime: "TIMESTAMP",
+    datetime: "TIMESTAMPTZ",
     tuple[str, ...]: "VARCHAR[]",
     dict[str, float]: "MAP(VARCHAR, DOUBLE)",
 }
@@ -247,6 +247,11 @@ def _default(field: msgspec.structs.FieldInfo) -> str | None:
     return None
 
 
+def _utc(column: str) -> str:
+    """A TIMESTAMP in UTC of a TIMESTAMPTZ, whatever the session's time zone is."""
+    return f"make_timestamp(epoch_us({column}))"
+
+
 def _shape_and_columns(
     kind: type[msgspec.Struct], alias: str, *, without: tuple[str, ...] = ()
 ) -> tuple[str, dict[str, str]]:
@@ -261,12 +266,17 @@ def _shape_and_columns(
             shape[name] = ["VARCHAR"] if sql == "VARCHAR[]" else sql
             default = _default(field)
             column = f"{alias}.{name}"
+            column = _utc(column) if sql == "TIMESTAMPTZ" else column
             columns[name] = column if default is None else f"coalesce({column}, {default})"
         elif Interval in get_args(field.type):
-            shape[name] = {"start": "TIMESTAMP", "end": "TIMESTAMP", "granularity": "VARCHAR"}
+            shape[name] = {
+                "start": "TIMESTAMPTZ",
+                "end": "TIMESTAMPTZ",
+                "granularity": "VARCHAR",
+            }
             inner = f"{alias}.{name}"
-            columns[f"{name}_from"] = f"{inner}.start"
-            columns[f"{name}_to"] = f'{inner}."end"'
+            columns[f"{name}_from"] = _utc(f"{inner}.start")
+            columns[f"{name}_to"] = _utc(f'{inner}."end"')
             columns[f"{name}_granularity"] = (
                 f"CASE WHEN {inner} IS NOT NULL THEN coalesce({inner}.granularity, 'instant') END"
             )
@@ -277,7 +287,11 @@ def _shape_and_columns(
     return json.dumps(shape), columns
 
 
-_HEAD_TYPES: dict[str, str] = json.loads(_shape_and_columns(_Head, "h")[0])
+# The head is written here, in UTC; a body's instants may have the speaker's offset.
+_HEAD_TYPES: dict[str, str] = {
+    name: "TIMESTAMP" if sql == "TIMESTAMPTZ" else sql
+    for name, sql in json.loads(_shape_and_columns(_Head, "h")[0]).items()
+}
 
 
 def _head_shape(*used: str) -> str:

@@ -46,7 +46,7 @@ def test_all_it_promises_holds(embedder: str, tmp_path: Path) -> None:
 
 
 def test_it_says_which_embedder_it_uses(shown: tuple[Path, str]) -> None:
-    assert "by words (lexical)" in shown[1]
+    assert "by words (lexical)" in " ".join(shown[1].split())
 
 
 def test_it_fits_one_hundred_columns_and_cuts_no_column_name(shown: tuple[Path, str]) -> None:

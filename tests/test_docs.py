@@ -166,6 +166,7 @@ def test_console_lines_name_what_exists(page: Path) -> None:
     if not lines:
         return
     import typer.main
+
     from memstream.service.cli import app
 
     program = typer.main.get_command(app)
