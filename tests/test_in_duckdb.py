@@ -258,7 +258,7 @@ class TestFidelity:
     def test_every_column_holds_what_the_memory_said(
         self, tmp_path: Path, memories: list[Memory]
     ) -> None:
-        """Any Unicode, NUL included; any instant of the calendar at any offset, to the microsecond."""
+        """Any Unicode, NUL included; any instant at any offset, to the microsecond."""
         story = Story()
         for each in memories:
             story.turn("x", each, when=at(1))
