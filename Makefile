@@ -18,7 +18,8 @@ LOCK := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --genera
 SAY_IF_LEXICAL := if [ -f $(READY)-lexical ]; then cat $(READY)-lexical; fi
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-dev demo test check format format-check lint types bench wheel lock clean
+.PHONY: help setup setup-dev demo test check format format-check lint types bench wheel lock clean \
+	kafka-up kafka-down
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -57,6 +58,12 @@ types: $(READY)-dev ## mypy and pyright
 
 bench: $(READY)-dev ## measure; figures go to bench/results.json
 	PYTHONPATH="src:." $(BIN)/python -m bench $(BENCH)
+
+kafka-up: $(READY)-venv ## start an Apache Kafka on loopback, without containers (BROKERS=3; needs Java 17 and Maven)
+	@$(BIN)/python infra/kafka_node.py up --brokers $(or $(BROKERS),1)
+
+kafka-down: $(READY)-venv ## stop it; its log stays in infra/.run/kafka
+	@$(BIN)/python infra/kafka_node.py down
 
 wheel: $(READY)-dev ## build dist/*.whl
 	rm -rf build

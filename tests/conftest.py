@@ -1,12 +1,19 @@
-"""What all tests share: Hypothesis profiles and the path of the cases kept beside the checkout."""
+"""What all tests share: Hypothesis profiles, the path of the cases kept beside the checkout, and
+one Apache Kafka per session."""
 
 from __future__ import annotations
 
 import os
+import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+from kafka_broker import running_broker
 
 # "quick" tries the same examples on every machine and every run, so a red build is never luck.
 # "thorough" looks for new ones: HYPOTHESIS_PROFILE=thorough make test
@@ -36,3 +43,10 @@ def shared() -> Path:
     if not _SHARED.is_dir():
         pytest.skip("no folder ../shared beside the checkout: its cases and data are not tried")
     return _SHARED
+
+
+@pytest.fixture(scope="session")
+def kafka_bootstrap(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The address of a real broker that lives as long as the test session."""
+    with running_broker(tmp_path_factory.mktemp("kafka")) as bootstrap:
+        yield bootstrap

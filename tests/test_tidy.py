@@ -61,7 +61,7 @@ class Module(NamedTuple):
 
     @property
     def folder(self) -> str:
-        """The card folder it is in, "" for src/memstream itself, or "tests", "bench"."""
+        """The card folder it is in, "" for src/memstream itself, or "tests", "bench", "infra"."""
         first = self.path.split("/")[0]
         return "" if first == "src" else first
 
@@ -87,9 +87,9 @@ def parse(path: str, text: str) -> Module:
 
 @cache
 def modules() -> tuple[Module, ...]:
-    """Every Python file of the library, the tests and the benchmarks."""
+    """Every Python file of the library, the tests, the benchmarks and infra."""
     found: list[Path] = sorted((ROOT / "src" / "memstream").glob("*.py"))
-    for folder in (*FOLDERS, "tests", "bench"):
+    for folder in (*FOLDERS, "tests", "bench", "infra"):
         found += sorted((ROOT / folder).rglob("*.py"))
     return tuple(
         parse(path.relative_to(ROOT).as_posix(), path.read_text(encoding="utf-8")) for path in found
