@@ -175,7 +175,7 @@ def _normal(name: str) -> str:
     return re.sub(r"[-_.]+", "-", re.split(r"[^\w.-]", name.strip())[0]).lower()
 
 
-@pytest.mark.parametrize("name", ["base", "build", "dev", "local"])
+@pytest.mark.parametrize("name", ["base", "build", "dev", "kafka", "local"])
 def test_every_requirement_is_pinned_with_hashes(name: str) -> None:
     entries = locked(name)
     assert entries
@@ -190,7 +190,8 @@ def test_what_is_declared_is_locked() -> None:
     wanted = {
         "base": project["dependencies"],
         "local": project["dependencies"] + extras["local"],
-        "dev": project["dependencies"] + extras["dev"],
+        "kafka": project["dependencies"] + extras["kafka"] + extras["qdrant"],
+        "dev": [each for name in ("dev", "kafka", "qdrant") for each in extras[name]],
         "build": PYPROJECT["build-system"]["requires"],
     }
     for name, requirements in wanted.items():
@@ -204,7 +205,7 @@ def test_all_locks_agree() -> None:
             requirement: [line.split()[0] for line in lines if "==" in line]
             for requirement, lines in each.items()
         }
-        for each in (locked("base"), locked("local"), locked("dev"), locked("build"))
+        for each in map(locked, ("base", "build", "dev", "kafka", "local"))
     ]
     for one in pins:
         for other in pins:
