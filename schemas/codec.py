@@ -77,9 +77,7 @@ class Codec:
 
     def from_row(self, row: SealedRow) -> Event:
         """The event of a row. Raises ``KeyDestroyed``, ``SealBroken`` or ``UnknownEventType``."""
-        plain = row.payload
-        if row.key_id:
-            plain = self._open(row.key_id, row.subject, row.id, plain)
+        plain = self.plain(row)
         return Event(
             id=row.id,
             type=row.type,
@@ -90,6 +88,30 @@ class Codec:
             recordedtime=row.recordedtime,
             dataversion=CURRENT_VERSION[row.type],
         )
+
+    def plain(self, row: SealedRow) -> bytes:
+        """The data of a row as the JSON it was sealed from, not decoded, so of any type and
+        version. Raises ``KeyDestroyed`` or ``SealBroken``."""
+        if not row.key_id:
+            return row.payload
+        return self._open(row.key_id, row.subject, row.id, row.payload)
+
+    def resealed(self, row: SealedRow) -> SealedRow:
+        """The same row under its subject's current key: the data byte for byte and the envelope
+        as they were, whatever release wrote them. Raises ``KeyDestroyed`` or ``SealBroken``."""
+        return self.with_plain(row, self.plain(row))
+
+    def with_plain(self, row: SealedRow, plain: bytes) -> SealedRow:
+        """The row with other data, sealed under its subject's current key."""
+        key_id = ""
+        if self.sealer is not None:
+            bound = _bound(row.subject, row.id)
+            key_id, plain = self.sealer.seal(row.subject, bound, plain)
+        return msgspec.structs.replace(row, key_id=key_id, payload=plain)
+
+    def is_current(self, row: SealedRow) -> bool:
+        """Whether the row is sealed under its subject's current key."""
+        return self.sealer is None or self.sealer.ring.key_for(row.subject)[0] == row.key_id
 
     def to_wire(self, event: Event) -> bytes:
         """One CloudEvents JSON object, deterministic except for the seal's nonce."""

@@ -55,6 +55,11 @@ class KeyDestroyed(MemstreamError):
     """The data key of an event was destroyed by an erasure; its content is gone for good."""
 
 
+class SealOutdated(MemstreamError):
+    """A row came to the log under a key that an erasure had replaced meanwhile. Nothing of the
+    call was appended: seal it anew and append it again."""
+
+
 class LogUnavailable(MemstreamError):
     """The log cannot be opened, read or written (full disk, truncated file, wrong schema)."""
 

@@ -62,8 +62,11 @@ class Files:
                 "can be read; mend: restore keys.db from a copy, or move log.db away to start anew"
             )
         self.ring = SqliteKeyRing(root / "keys.db", clock)
+        self.codec = Codec(Sealer(self.ring))
         try:
-            self.log = SqliteLog(root / "log.db", clock, partitions=partitions)
+            self.log = SqliteLog(
+                root / "log.db", clock, partitions=partitions, is_current=self.codec.is_current
+            )
         except BaseException:
             self.ring.close()
             raise
@@ -72,7 +75,6 @@ class Files:
         except BaseException:
             self.close_files()
             raise
-        self.codec = Codec(Sealer(self.ring))
         self.lease = WorkerLease(root, clock)
         self.generations = Generations(root / "generations")
         self.attributes = attributes_in(root)

@@ -29,6 +29,7 @@ from memstream.schemas.errors import (
     LogUnavailable,
     MemstreamError,
     NotFound,
+    SealOutdated,
     UnsupportedFilter,
     WrongGeneration,
 )
@@ -183,8 +184,7 @@ class Host:
 
     def append(self, groups: Sequence[Sequence[Event]]) -> list[Position]:
         """Appends all events durably; one position per group, at the group's last event."""
-        rows = [self.files.codec.to_row(event) for group in groups for event in group]
-        positions = self.files.log.append(rows)
+        positions = self._sealed_and_appended([event for group in groups for event in group])
         if self._worker is not None:
             self._worker.wake()
         found: list[Position] = []
@@ -194,6 +194,15 @@ class Host:
             found.append(msgspec.structs.replace(first, offset=last.offset))
             at += len(group)
         return found
+
+    def _sealed_and_appended(self, events: Sequence[Event]) -> list[Position]:
+        """Seals and appends; anew where an erasure changed a key between the two."""
+        while True:
+            rows = [self.files.codec.to_row(event) for event in events]
+            try:
+                return self.files.log.append(rows)
+            except SealOutdated:
+                continue  # every round means that another erasure of a scope came between
 
     def append_later(self, events: Sequence[Event]) -> None:
         """Appends without making the caller wait. ``flush`` and ``close`` wait for it; a failure

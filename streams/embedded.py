@@ -363,16 +363,18 @@ class EmbeddedRuntime:
             return False
 
     def _reseal(self, sealer: Sealer, scope: str, erased: frozenset[str]) -> None:
-        """Seals every event of the scope but the erased ones under the current key."""
+        """Seals every event of the scope but the erased ones under the current key, those of a
+        newer release too, which cannot be decoded here."""
         current = sealer.ring.key_for(scope)[0]
         fresh: list[Entry] = []
         for entry in self.log.of_subject(scope):
             if entry.row.key_id == current or entry.row.id in erased:
                 continue
-            event = self._readable(entry)
-            if event is not None:
-                row = self.codec.to_row(event)
-                fresh.append(msgspec.structs.replace(entry, row=row))
+            try:
+                row = self.codec.resealed(entry.row)
+            except (KeyDestroyed, SealBroken):
+                continue  # erased before, or altered: nobody can open it, under any key
+            fresh.append(msgspec.structs.replace(entry, row=row))
         self.log.replace_all(fresh)
 
     def _clear(self, scope: str) -> None:

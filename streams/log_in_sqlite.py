@@ -16,7 +16,7 @@ import os
 import sqlite3
 import threading
 from collections import deque
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
@@ -25,7 +25,13 @@ from typing import Any
 import structlog
 
 from memstream.schemas.codec import SealedRow
-from memstream.schemas.errors import Fault, InvalidEvent, LogUnavailable, MemstreamError
+from memstream.schemas.errors import (
+    Fault,
+    InvalidEvent,
+    LogUnavailable,
+    MemstreamError,
+    SealOutdated,
+)
 from memstream.schemas.instants import to_micros
 from memstream.streams.clock import Clock
 from memstream.streams.log import Entry, Position
@@ -72,6 +78,10 @@ class SqliteLog:
     to open. ``wait_s`` bounds how long a call waits for other processes. An object must not be
     carried over a fork: open another one in the child.
 
+    ``is_current`` tells whether a row is sealed under its subject's current key. It is asked once
+    nobody else can append, so a row that comes after an erasure's request in the log is never
+    under a key that the erasure destroys.
+
     After an I/O error during a commit the rows of that call may turn out to be there; appending
     the same ids again is harmless and tells.
     """
@@ -83,6 +93,7 @@ class SqliteLog:
         *,
         partitions: int | None = None,
         wait_s: float = WAIT_SECONDS,
+        is_current: Callable[[SealedRow], bool] | None = None,
     ) -> None:
         if partitions is not None and not 1 <= partitions <= MOST_PARTITIONS:
             raise LogUnavailable(
@@ -90,6 +101,7 @@ class SqliteLog:
             )
         self.path = path
         self._clock = clock
+        self._is_current = is_current
         self._process = os.getpid()
         self._waiting: deque[_Call] = deque()
         self._writing = threading.Lock()
@@ -120,7 +132,8 @@ class SqliteLog:
 
     def append(self, rows: Sequence[SealedRow]) -> list[Position]:
         """Appends durably, all or none. Raises ``LogUnavailable``; ``InvalidEvent`` for a row
-        that no column can hold (invalid Unicode, a number beyond 64 bits, a naive time)."""
+        that no column can hold (invalid Unicode, a number beyond 64 bits, a naive time);
+        ``SealOutdated`` where a row's key is no longer current."""
         if not rows:
             return []
         call = _Call(rows)
@@ -319,6 +332,7 @@ class SqliteLog:
         connection = self._writer
         connection.execute("BEGIN IMMEDIATE")
         try:
+            self._check_seals(calls)
             try:
                 answers = self._insert_new(calls)
             except sqlite3.IntegrityError:
@@ -335,6 +349,22 @@ class SqliteLog:
         for call, positions in zip(calls, answers, strict=True):
             call.positions = positions
             self._unchecked_bytes += call.size
+
+    def _check_seals(self, calls: Sequence[_Call]) -> None:
+        if self._is_current is None:
+            return
+        checked: set[tuple[str, str]] = set()
+        for call in calls:
+            for row in call.rows:
+                sealed = row.subject, row.key_id
+                if sealed in checked:
+                    continue
+                if not self._is_current(row):
+                    raise SealOutdated(
+                        f"event log {self.path}: event {row.id} is sealed under key {row.key_id}, "
+                        f"which is no longer current for {row.subject}; mend: seal and append again"
+                    )
+                checked.add(sealed)
 
     def _insert_new(self, calls: Sequence[_Call]) -> list[list[Position]]:
         """Inserts all rows, taking none for a duplicate. ``IntegrityError`` where one is."""
