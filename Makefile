@@ -19,7 +19,7 @@ SAY_IF_LEXICAL := if [ -f $(READY)-lexical ]; then cat $(READY)-lexical; fi
 
 .DEFAULT_GOAL := help
 .PHONY: help setup setup-dev demo test check format format-check lint types bench wheel lock clean \
-	kafka-up kafka-down
+	kafka-up kafka-down postgres-up postgres-down
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -64,6 +64,12 @@ kafka-up: $(READY)-venv ## start an Apache Kafka on loopback, without containers
 
 kafka-down: $(READY)-venv ## stop it; its log stays in infra/.run/kafka
 	@$(BIN)/python infra/kafka_node.py down
+
+postgres-up: $(READY)-venv ## start a PostgreSQL on loopback for the key ring (needs its programs)
+	@$(BIN)/python infra/postgres_node.py up
+
+postgres-down: $(READY)-venv ## stop it; its data stay until the next start
+	@$(BIN)/python infra/postgres_node.py down
 
 wheel: $(READY)-dev ## build dist/*.whl
 	rm -rf build

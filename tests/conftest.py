@@ -1,5 +1,5 @@
-"""What all tests share: Hypothesis profiles, the path of the cases kept beside the checkout, and
-one Apache Kafka per session."""
+"""What all tests share: Hypothesis profiles, the path of the cases kept beside the checkout, one
+Apache Kafka and one PostgreSQL per session."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from hypothesis import HealthCheck, settings
 sys.path.insert(0, str(Path(__file__).parent))
 
 from kafka_broker import running_broker
+from postgres_server import running_postgres
 
 # "quick" tries the same examples on every machine and every run, so a red build is never luck.
 # "thorough" looks for new ones: HYPOTHESIS_PROFILE=thorough make test
@@ -50,3 +51,10 @@ def kafka_bootstrap(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """The address of a real broker that lives as long as the test session."""
     with running_broker(tmp_path_factory.mktemp("kafka")) as bootstrap:
         yield bootstrap
+
+
+@pytest.fixture(scope="session")
+def postgres_conninfo(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The connection string of a real PostgreSQL that lives as long as the test session."""
+    with running_postgres(tmp_path_factory.mktemp("postgres")) as conninfo:
+        yield conninfo
