@@ -11,6 +11,7 @@ from pathlib import Path
 
 import psycopg
 import pytest
+from psycopg.conninfo import make_conninfo
 
 sys.path.insert(0, str(Path(__file__).parent))
 
@@ -66,7 +67,7 @@ def test_a_server_starts_answers_and_stops(server: PostgresServer) -> None:
 def test_the_password_is_needed(server: PostgresServer) -> None:
     conninfo = server.up()
     with pytest.raises(psycopg.OperationalError, match="password"):
-        answer(psycopg.conninfo.make_conninfo(conninfo, password="another"))
+        answer(make_conninfo(conninfo, password="another"))
 
 
 def test_a_server_that_cannot_start_shows_its_log(server: PostgresServer) -> None:
