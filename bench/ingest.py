@@ -28,7 +28,8 @@ import spacy
 from bench.measures import Row, Stopwatch, in_turns, row, shared
 from memstream.projections import in_duckdb
 from memstream.projections.duckdb_rows import rows_of
-from memstream.projections.edge_shard import MARKER, created, current, loaded, upsert
+from memstream.projections.edge_shard import created, current, loaded, upsert
+from memstream.projections.marker import MARKER
 from memstream.projections.projection import Step
 from memstream.schemas.events import Event, Text
 from memstream.schemas.scope import Scope

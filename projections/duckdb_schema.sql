@@ -14,10 +14,11 @@ CREATE TABLE generation (
     projection_schema VARCHAR NOT NULL,
     layout INTEGER NOT NULL,
     position BIGINT NOT NULL,
-    rewrite_due BOOLEAN NOT NULL
+    rewrite_due BOOLEAN NOT NULL,
+    positions MAP(INTEGER, BIGINT) NOT NULL
 );
 COMMENT ON TABLE generation IS
-    'One row: what this file was built by, and the position (last step) it holds.';
+    'One row: what this file was built by, the position (last step) it holds, next log offsets.';
 
 CREATE TABLE events (
     seq BIGINT NOT NULL,

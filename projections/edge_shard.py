@@ -21,9 +21,6 @@ from memstream.schemas.errors import LeaseHeld, ProjectionDamaged
 HNSW_FROM_KILOBYTES = 1_000_000
 """Vectors of one segment below this size are scanned exactly, whatever ``optimize`` is told."""
 
-MARKER = 0
-"""The id of the one point that is no memory version. It has no vectors and no tenant."""
-
 _Result = TypeVar("_Result")
 
 

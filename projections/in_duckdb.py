@@ -33,13 +33,13 @@ from memstream.projections.duckdb_file import (
     sql_file,
 )
 from memstream.projections.duckdb_rows import TABLES, rows_of
-from memstream.projections.projection import Generation, Step
+from memstream.projections.projection import Generation, Step, offsets_after
 from memstream.schemas.errors import ProjectionDamaged, WrongGeneration
 from memstream.schemas.memories import Tally
 
 __all__ = ["LAYOUT", "DuckIndex", "IndexUnavailable", "QueryRefused", "sql_file"]
 
-LAYOUT = 1
+LAYOUT = 2
 """Version of the tables and views. Raised when one changes; an older file is rebuilt."""
 
 _SCHEMA = Path(__file__).with_name("duckdb_schema.sql")
@@ -84,6 +84,11 @@ class DuckIndex:
         with self._lock, restated(self.path):
             return _position(self._connected())
 
+    def positions(self) -> dict[int, int]:
+        """The next raw offset of every partition, as of ``position``."""
+        with self._lock, restated(self.path):
+            return _positions(self._connected())
+
     def apply(self, steps: Sequence[Step]) -> None:
         """Adds the steps and the new position in one transaction; steps it has are skipped.
 
@@ -106,7 +111,11 @@ class DuckIndex:
                     for statement, texts in rows.inserts():
                         connection.execute(statement, texts)
                 if fresh:
-                    connection.execute("UPDATE generation SET position = ?", [fresh[-1].seq])
+                    reached = offsets_after(_positions(connection), fresh)
+                    connection.execute(
+                        "UPDATE generation SET position = ?, positions = map(?, ?)",
+                        [fresh[-1].seq, list(reached), list(reached.values())],
+                    )
 
     def tally(self) -> Tally:
         """Count and digest sum of the memory versions that are in the file now."""
@@ -322,7 +331,7 @@ def create(connection: duckdb.DuckDBPyConnection, generation: Generation) -> Non
     connection.begin()
     connection.execute(_SCHEMA.read_text(encoding="utf-8"))
     connection.execute(
-        "INSERT INTO generation VALUES (?, ?, ?, ?, 0, false)",
+        "INSERT INTO generation VALUES (?, ?, ?, ?, 0, false, MAP {})",
         [generation.pipeline, generation.embedder, generation.schema, LAYOUT],
     )
     connection.commit()
@@ -401,6 +410,11 @@ _BY_MEMORY = (("memory_versions", "id"), ("context_items", "memory"), ("feedback
 
 def _position(connection: duckdb.DuckDBPyConnection) -> int:
     return int(_one(connection, "SELECT position FROM generation")[0])
+
+
+def _positions(connection: duckdb.DuckDBPyConnection) -> dict[int, int]:
+    found = _one(connection, "SELECT positions FROM generation")[0]
+    return {int(partition): int(offset) for partition, offset in found.items()}
 
 
 def _named(generation: Generation, layout: int) -> str:

@@ -39,7 +39,6 @@ import qdrant_edge as edge
 from memstream.processors.lexemes import sparse_weights
 from memstream.projections.edge_requests import matches, matches_any, requests, rounds
 from memstream.projections.edge_shard import (
-    MARKER,
     counted,
     created,
     current,
@@ -50,13 +49,14 @@ from memstream.projections.edge_shard import (
     upsert,
 )
 from memstream.projections.embedders import Embedder
+from memstream.projections.marker import MARKER, Marker, marker_of, shown
 from memstream.projections.points import (
     NewPoint,
     changes,
     decoded,
     words_of,
 )
-from memstream.projections.projection import Generation, Step
+from memstream.projections.projection import Generation, Step, offsets_after
 from memstream.projections.queries import (
     Answer,
     Channel,
@@ -77,22 +77,6 @@ _TIES = 16
 _SCROLL = 5_000
 
 
-class _Marker(msgspec.Struct, forbid_unknown_fields=True):
-    """The payload of the marker point. ``pending`` is the position an unfinished apply was on
-    its way to, 0 for none; ``unswept`` is set from the start of an erasure to the end of the
-    rewriting. While either is set, ``count`` and ``checksum`` have to be counted anew."""
-
-    stamp: Generation
-    position: int = 0
-    count: int = 0
-    checksum: int = 0
-    pending: int = 0
-    unswept: bool = False
-
-    def point(self) -> edge.Point:
-        return edge.Point(MARKER, {}, msgspec.to_builtins(self))
-
-
 class EdgeIndex:
     """One generation of the vector index, open. One process at a time may hold it.
 
@@ -108,7 +92,7 @@ class EdgeIndex:
         self,
         path: Path,
         shard: edge.EdgeShard,
-        marker: _Marker,
+        marker: Marker,
         embedder: Embedder,
     ) -> None:
         """Use ``open``, which checks what it finds."""
@@ -144,9 +128,9 @@ class EdgeIndex:
         if live is None:
             sweep(path, keep=None)
             shard = created(path / "shard-1", embedder.dimension)
-            marker = _Marker(generation)
+            marker = Marker(generation)
             index = cls(path, shard, marker, embedder)
-            in_engine(path, "creating", lambda: upsert(shard, [marker.point()]))
+            in_engine(path, "creating", lambda: upsert(shard, [_point(marker)]))
             in_engine(path, "creating", shard.flush)
             point_to(path, "shard-1")
             return index
@@ -155,7 +139,7 @@ class EdgeIndex:
             marker = _read_marker(path, shard)
             if marker.stamp != generation:
                 raise WrongGeneration(
-                    f"{path}: built by {_shown(marker.stamp)}, asked for {_shown(generation)}; "
+                    f"{path}: built by {shown(marker.stamp)}, asked for {shown(generation)}; "
                     "mend: memstream rebuild"
                 )
             index = cls(path, shard, marker, embedder)
@@ -170,6 +154,10 @@ class EdgeIndex:
         """The last step applied, 0 for none. After a crash the store may hold more than that;
         applying from here heals it, and only then is its tally that of its position."""
         return self._marker.position
+
+    def positions(self) -> dict[int, int]:
+        """The next raw offset of every partition, as of ``position``."""
+        return dict(self._marker.positions)
 
     def recorded_tally(self) -> Tally:
         """What was written, by the index's own account; ``tally`` is what is there."""
@@ -191,7 +179,12 @@ class EdgeIndex:
                 if self._marker.pending:
                     self._recount()
                 stored = self._digests([*(new.id for new in change.points), *change.closed])
-                after = msgspec.structs.replace(self._marker, position=change.last_seq, pending=0)
+                after = msgspec.structs.replace(
+                    self._marker,
+                    position=change.last_seq,
+                    positions=offsets_after(self._marker.positions, change.steps),
+                    pending=0,
+                )
                 for new in change.points:
                     before = stored.get(new.id)
                     after.count += before is None
@@ -377,7 +370,7 @@ class EdgeIndex:
             ):
                 self._call("rewriting", partial(upsert, fresh, [_copied(each) for each in records]))
             swept = msgspec.structs.replace(self._marker, unswept=False)
-            self._call("rewriting", lambda: upsert(fresh, [swept.point()]))
+            self._call("rewriting", lambda: upsert(fresh, [_point(swept)]))
             self._call("rewriting", fresh.flush)
         except BaseException:
             fresh.close()
@@ -425,8 +418,8 @@ class EdgeIndex:
         return self._call("reading", retrieve)
 
     def _write_marker(self) -> None:
-        payload = msgspec.to_builtins(self._marker)
-        self._update("writing", edge.UpdateOperation.set_payload([MARKER], payload))
+        operation = edge.UpdateOperation.set_payload([MARKER], self._marker.payload())
+        self._update("writing", operation)
 
     def _update(self, doing: str, operation: edge.UpdateOperation) -> None:
         self._call(doing, lambda: self._shard.update(operation))
@@ -439,26 +432,18 @@ class EdgeIndex:
             raise IndexClosed(f"{self.path}: this index was closed; mend: open it again")
 
 
-def _read_marker(path: Path, shard: edge.EdgeShard) -> _Marker:
+def _read_marker(path: Path, shard: edge.EdgeShard) -> Marker:
     retrieve = partial(shard.retrieve, [MARKER], with_payload=True, with_vector=False)
     found = in_engine(path, "opening", retrieve)
-    try:
-        return msgspec.convert(found[0].payload, _Marker)
-    except (IndexError, msgspec.ValidationError) as error:
-        raise ProjectionDamaged(
-            f"{path}: its marker point is missing or unreadable; mend: memstream rebuild"
-        ) from error
+    return marker_of(path, found[0].payload if found else None)
+
+
+def _point(marker: Marker) -> edge.Point:
+    return edge.Point(MARKER, {}, marker.payload())
 
 
 def _copied(record: edge.Record) -> edge.Point:
     return edge.Point(record.id, record.vector or {}, record.payload)
-
-
-def _shown(generation: Generation) -> str:
-    return (
-        f"pipeline {generation.pipeline!r}, embedder {generation.embedder!r}, "
-        f"schema {generation.schema!r}"
-    )
 
 
 def _hits(

@@ -8,7 +8,7 @@ Only ``expired_at`` ever changes: the next version of the memory sets it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -56,22 +56,26 @@ class Changes(msgspec.Struct, frozen=True):
 
     ``closed`` maps the id of an earlier version to the instant (micros) at which it stopped being
     believed; versions that are written by the same steps are closed in their payload already.
+    ``steps`` are the new ones, in order.
     """
 
     points: list[NewPoint]
     closed: Mapping[str, int]
     last_seq: int
+    steps: Sequence[Step] = ()
 
 
 def changes(steps: Iterable[Step], *, after: int) -> Changes:
     """The changes of all steps later than position ``after``, coalesced."""
     last = after
+    fresh: list[Step] = []
     made: dict[str, tuple[int, Memory]] = {}
     closed: dict[str, int] = {}
     for step in steps:
         if step.seq <= after:
             continue
         last = step.seq
+        fresh.append(step)
         for event in step.derived:
             if isinstance(event.data, MemoryChanged):
                 memory = event.data.memory
@@ -83,7 +87,7 @@ def changes(steps: Iterable[Step], *, after: int) -> Changes:
         NewPoint(name, memory, _payload(memory, seq, closed.pop(name, None)))
         for name, (seq, memory) in made.items()
     ]
-    return Changes(points, closed, last)
+    return Changes(points, closed, last, fresh)
 
 
 def decoded(record: str, expired_at: int) -> Memory:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Protocol
 
 import msgspec
@@ -36,16 +36,19 @@ class Projection(Protocol):
     """A store derived from steps. It stores its position with its data.
 
     Obligations: ``apply`` is all-or-nothing per call and harmless when repeated; steps come in
-    order of ``seq`` without gaps; ``position`` is the last seq applied, 0 for none; ``tally`` is
-    counted from what the store really holds now; ``erase`` removes every trace of the scope (or
-    of the given memory versions and events) from every byte of its files and returns how many
-    records it removed.
+    order of ``seq`` without gaps; ``position`` is the last seq applied, 0 for none; ``positions``
+    gives the next raw offset of every partition that a step came from, so that a consumer of
+    several partitions can tell what it has delivered; ``tally`` is counted from what the store
+    really holds now; ``erase`` removes every trace of the scope (or of the given memory versions
+    and events) from every byte of its files and returns how many records it removed.
     """
 
     @property
     def name(self) -> str: ...
 
     def position(self) -> int: ...
+
+    def positions(self) -> dict[int, int]: ...
 
     def apply(self, steps: Sequence[Step]) -> None: ...
 
@@ -57,3 +60,12 @@ class Projection(Protocol):
         ...
 
     def close(self) -> None: ...
+
+
+def offsets_after(positions: Mapping[int, int], steps: Iterable[Step]) -> dict[int, int]:
+    """The next raw offset of every partition once the steps are applied too. A step that comes
+    late (a dead letter tried again) does not take its partition back."""
+    after = dict(positions)
+    for step in steps:
+        after[step.partition] = max(after.get(step.partition, 0), step.offset + 1)
+    return after

@@ -428,6 +428,26 @@ class IndexConformance(ABC):
         assert index.position() == 2
         assert index.tally() == Tally(0, 0)
 
+    def test_the_next_offset_of_every_partition_is_kept(self, path: Path) -> None:
+        def of(seq: int, partition: int, offset: int, *made: Memory) -> Step:
+            moved = {"partition": partition, "offset": offset}
+            return msgspec.structs.replace(step(seq, *made), **moved)
+
+        run = [of(1, 0, 0), of(2, 7, 41, memory("m1", "a compass")), of(3, 0, 1), of(4, 7, 42)]
+        late = of(5, 7, 12, memory("m2", "a sextant"))  # a dead letter that went through at last
+        index = self.reopened(path)
+        assert index.positions() == {}
+        index.apply(run[:2])
+        assert index.positions() == {0: 1, 7: 42}
+        index.apply(run)
+        index.apply([late])
+        assert index.positions() == {0: 2, 7: 43}
+        index.erase("acme/user:ada", events=[], memories=[])
+        index.close()
+        again = self.reopened(path)
+        assert (again.position(), again.positions()) == (5, {0: 2, 7: 43})
+        again.close()
+
     def test_everything_is_there_after_opening_again(self, path: Path) -> None:
         first = memory("m1", "a compass")
         second = memory("m1", "a brass compass", version=2, created_at=START + DAY)

@@ -103,6 +103,26 @@ class TestApply:
         assert index.tally() == tally_of(steps)
         assert rows(index, "SELECT count(*), count(DISTINCT seq) FROM events") == [(7, 7)]
 
+    def test_the_next_offset_of_every_partition_is_kept(self, path: Path) -> None:
+        steps = plain_steps(5)  # partitions 1, 0, 1, 0, 1 with offsets 0, 1, 1, 2, 2
+        late = Story()
+        late.steps = [*steps]
+        late.erased("e2")
+        index = DuckIndex.open(path, STAMP)
+        assert index.positions() == {}
+        index.apply(steps[:2])
+        assert index.positions() == {0: 2, 1: 1}
+        index.apply(steps)
+        retried = msgspec.structs.replace(late.steps[-1], partition=1, offset=0)
+        index.apply([retried])
+        assert index.positions() == {0: 3, 1: 3}
+        index.erase(ANN, events=[], memories=[])
+        assert index.positions() == {0: 3, 1: 3}
+        index.close()
+        again = DuckIndex.open(path, STAMP)
+        assert (again.position(), again.positions()) == (6, {0: 3, 1: 3})
+        again.close()
+
     def test_a_missing_step_is_refused_and_nothing_is_kept(self, index: DuckIndex) -> None:
         steps = plain_steps(4)
         with pytest.raises(ProjectionDamaged, match=r"step 3 .* step 2 was due"):
@@ -423,7 +443,7 @@ class TestOpening:
     def test_another_layout_is_refused(self, path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         DuckIndex.open(path, STAMP).close()
         monkeypatch.setattr(in_duckdb, "LAYOUT", 99)
-        with pytest.raises(WrongGeneration, match=r"layout 1.*layout 99"):
+        with pytest.raises(WrongGeneration, match=r"layout 2.*layout 99"):
             DuckIndex.open(path, STAMP)
 
     @pytest.mark.parametrize(
