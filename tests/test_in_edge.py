@@ -13,10 +13,10 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from index_conformance import (
+from index_conformance import IndexConformance
+from index_steps import (
     DAY,
     START,
-    IndexConformance,
     bytes_hold,
     child_process,
     history,
@@ -63,7 +63,7 @@ class TestEdgeIndexWithVectors(IndexConformance):
         killed in the place of each of them."""
         source = self.program(path) + (
             "import os, signal\n"
-            "from index_conformance import history\n"
+            "from index_steps import history\n"
             "run = history()\n"
             "index.apply(run[:30])\n"
             "update, left = EdgeIndex._update, [" + str(call) + "]\n"
