@@ -197,6 +197,9 @@ class ErasureRequested(Data, frozen=True, kw_only=True):
     events: tuple[str, ...] = ()
     """The erased event ids; empty when the whole scope was erased."""
     reason: str = ""
+    keys: tuple[str, ...] = ()
+    """On a log that cannot be rewritten: the ids of the keys that go. What else they sealed is
+    appended again under another key, after this event."""
 
 
 class SessionClosed(Data, frozen=True, kw_only=True):

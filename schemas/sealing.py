@@ -59,6 +59,13 @@ class Sealer:
         nonce = ring.nonce()
         return key_id, nonce + cipher.encrypt(nonce, plain, bound)
 
+    def seal_under(self, key_id: str, bound: bytes, plain: bytes) -> bytes:
+        """As ``seal``, under the key that something else was sealed with: what was derived from
+        an event goes when the event goes. Raises ``KeyDestroyed``."""
+        nonce = self.ring.nonce()
+        cipher = self._cipher(self.ring.key_by_id(key_id))
+        return nonce + cipher.encrypt(nonce, plain, bound)
+
     def open(self, key_id: str, bound: bytes, sealed: bytes) -> bytes:
         """The plain bytes. Raises ``KeyDestroyed`` after an erasure, ``SealBroken`` if altered."""
         key = self.ring.key_by_id(key_id)

@@ -1,0 +1,216 @@
+"""Bundles: one raw event and all that a stage made of it, as one message of a stream.
+
+The raw event travels as the log holds it, still sealed; what was derived from it is sealed as one
+piece under the same scope's key, and so is a stage's state. Destroying the key erases all three,
+in every topic they were written to. Part of the codec: nothing else seals or opens.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+
+import msgspec
+
+from memstream.schemas.codec import Codec
+from memstream.schemas.errors import InvalidEvent, KeyDestroyed, SealBroken
+from memstream.schemas.events import DATA_TYPES, Event, Source
+from memstream.schemas.sealing import Sealer
+
+__all__ = ["Bundle", "BundleCodec", "StateSeal"]
+
+BUNDLE_VERSION = 1
+
+
+class Bundle(msgspec.Struct, frozen=True, array_like=True):
+    """One message. ``number`` counts a partition's bundles from 0, without gaps, so that a reader
+    knows what it has read before and that nothing is missing."""
+
+    version: int
+    partition: int
+    number: int
+    offset: int
+    """Of the raw event in its partition."""
+    scope: str
+    event_id: str
+    outcome: str
+    """As the balance counts it where no decision says so: "", "erased", "dead_lettered",
+    "duplicate"."""
+    recordedtime: datetime | None
+    """The raw event's, after clocks that ran backwards were put right."""
+    raw: bytes
+    """The raw event's wire form; empty where nothing may be read of it."""
+    key_id: str
+    derived: bytes
+    """Sealed; empty for none."""
+    clears: bool = False
+    """Whether everything derived from the scope before this bundle is void."""
+    error: str = ""
+    """Of a dead letter: what went wrong."""
+
+
+class _Kept(msgspec.Struct, frozen=True, array_like=True):
+    """One derived event. ``data`` is null for the raw event itself, whose place this keeps."""
+
+    id: str
+    type: str
+    time: datetime
+    recordedtime: datetime | None
+    dataversion: int
+    kind: str
+    trust: int
+    runtime: str
+    run: str
+    data: msgspec.Raw
+
+
+_ENCODER = msgspec.json.Encoder()
+_KEPT = msgspec.json.Decoder(list[_Kept])
+_DECODERS = {name: msgspec.json.Decoder(kind) for name, kind in DATA_TYPES.items()}
+
+
+class _Envelope(msgspec.Struct, frozen=True):
+    subject: str = ""
+    id: str = ""
+    keyid: str = ""
+
+
+_ENVELOPE = msgspec.json.Decoder(_Envelope)
+_WIRE = msgspec.msgpack.Encoder()
+_BUNDLE = msgspec.msgpack.Decoder(Bundle)
+
+
+class BundleCodec:
+    """Bundles to bytes and back, for one codec."""
+
+    def __init__(self, codec: Codec) -> None:
+        self.codec = codec
+
+    def with_flowing(
+        self, bundle: Bundle, flowing: Sequence[Event], raw: Event | None, key_id: str
+    ) -> Bundle:
+        """The bundle with the events that flow on, sealed under the raw event's key; ``raw``
+        among them keeps its place and is not written twice. Raises ``KeyDestroyed``."""
+        if not flowing:
+            return msgspec.structs.replace(bundle, key_id="", derived=b"")
+        kept = [
+            (
+                each.id, each.type, each.time, each.recordedtime, each.dataversion,
+                each.source.kind, each.source.trust, each.source.runtime, each.source.run,
+                None if each is raw else each.data,
+            )
+            for each in flowing
+        ]  # fmt: skip
+        plain = _ENCODER.encode(kept)
+        if key_id:
+            bound = _bound(bundle.scope, bundle.event_id)
+            plain = _sealer(self.codec).seal_under(key_id, bound, plain)
+        return msgspec.structs.replace(bundle, key_id=key_id, derived=plain)
+
+    def flowing(self, bundle: Bundle, raw: Event | None) -> list[Event]:
+        """The events of a bundle, in order, with ``raw`` at its place. Raises ``KeyDestroyed``,
+        ``SealBroken`` or ``InvalidEvent``."""
+        if not bundle.derived:
+            return []
+        plain = bundle.derived
+        if bundle.key_id:
+            plain = _sealer(self.codec).open(
+                bundle.key_id, _bound(bundle.scope, bundle.event_id), plain
+            )
+        events: list[Event] = []
+        for kept in _KEPT.decode(plain):
+            if bytes(kept.data) == b"null":
+                if raw is not None:
+                    events.append(raw)
+                continue
+            source = Source(kept.kind, kept.trust, kept.runtime, kept.run)  # type: ignore[arg-type]
+            events.append(
+                Event(
+                    id=kept.id, type=kept.type, subject=bundle.scope, time=kept.time,
+                    source=source, data=_DECODERS[kept.type].decode(kept.data),
+                    recordedtime=kept.recordedtime, dataversion=kept.dataversion,
+                )
+            )  # fmt: skip
+        return events
+
+    def raw(self, bundle: Bundle) -> Event | None:
+        """The raw event; None where it is not there, was erased or cannot be read."""
+        if not bundle.raw:
+            return None
+        try:
+            event = self.codec.from_wire(bundle.raw, where=bundle.event_id)
+        except (KeyDestroyed, InvalidEvent, SealBroken):
+            return None
+        return msgspec.structs.replace(event, recordedtime=bundle.recordedtime)
+
+    @staticmethod
+    def names(wire: bytes) -> tuple[str, str, str]:
+        """(scope, event id, key id) of a raw event's wire form, as far as they can be read."""
+        try:
+            envelope = _ENVELOPE.decode(wire)
+        except msgspec.DecodeError:
+            return "", "", ""
+        return envelope.subject, envelope.id, envelope.keyid
+
+    @staticmethod
+    def encode(bundle: Bundle) -> bytes:
+        """The message of a bundle."""
+        return _WIRE.encode(bundle)
+
+    @staticmethod
+    def decode(message: bytes, *, where: str) -> Bundle:
+        """The bundle of a message; ``SealBroken`` for anything else, with its place."""
+        try:
+            bundle = _BUNDLE.decode(message)
+        except msgspec.DecodeError as error:
+            raise SealBroken(
+                f"{where}: the message is no bundle of this pipeline: {error}; mend: see what "
+                "else writes to this topic"
+            ) from error
+        return bundle
+
+
+def state_subject(scope: str) -> str:
+    """Whose key a scope's state is sealed under: its own, which goes at every erasure of the
+    scope, while the events that stay keep theirs."""
+    return f"{scope}#state"
+
+
+class StateSeal:
+    """Seals a stage's state values; what belongs to no scope holds no content and stays open."""
+
+    def __init__(self, codec: Codec) -> None:
+        self._codec = codec
+
+    def seal(self, scope: str, name: bytes, plain: bytes) -> bytes:
+        """The sealed bytes, with the key's id before them."""
+        sealer = self._codec.sealer
+        if sealer is None or not scope:
+            return b"\x00" + plain
+        key_id, sealed = sealer.seal(state_subject(scope), name, plain)
+        head = key_id.encode()
+        return len(head).to_bytes(1, "big") + head + sealed
+
+    def open(self, scope: str, name: bytes, sealed: bytes) -> bytes | None:
+        """The plain bytes; None where the key was destroyed."""
+        size = sealed[0]
+        if not size:
+            return sealed[1:]
+        try:
+            key_id, rest = sealed[1 : 1 + size].decode(), sealed[1 + size :]
+            return _sealer(self._codec).open(key_id, name, rest)
+        except KeyDestroyed:
+            return None
+
+
+def _sealer(codec: Codec) -> Sealer:
+    if codec.sealer is None:
+        raise SealBroken(
+            "sealed data, and this codec has no key ring; mend: give the worker the key ring "
+            "that the producers use"
+        )
+    return codec.sealer
+
+
+def _bound(scope: str, event_id: str) -> bytes:
+    return f"derived:{len(scope)}:{scope}{event_id}".encode()

@@ -1,0 +1,370 @@
+"""The two stages of a stream worker: killed anywhere, they end with what the pipeline makes.
+
+Topics and the table's changelog are lists here; what a crash leaves of them is any beginning of
+what was being sent. Brokers and real workers are in the tests of the Faust runtime.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import UTC, timedelta
+from pathlib import Path
+from random import Random
+
+import msgspec
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from tests.histories import PRIVATE, histories, history
+
+from memstream.processors.pipeline import Pipeline
+from memstream.processors.standard import standard_pipeline
+from memstream.schemas.bundles import Bundle, BundleCodec
+from memstream.schemas.codec import Codec
+from memstream.schemas.errors import KeyDestroyed
+from memstream.schemas.events import ErasureRequested, Event, MemoryChanged, Source
+from memstream.schemas.memories import canonical
+from memstream.schemas.sealing import Sealer
+from memstream.streams.clock import SystemClock
+from memstream.streams.keyring_in_sqlite import SqliteKeyRing
+from memstream.streams.stages import BrokenSequence, Deriving, Message, Resolving
+from memstream.streams.versioned_state import Table, VersionedState
+
+PIPELINE = standard_pipeline()
+
+
+class Store(Table):
+    """The entries of one partition, in memory."""
+
+    def __init__(self) -> None:
+        self.entries: dict[bytes, bytes] = {}
+        self.written: list[tuple[bytes, bytes | None]] = []
+
+    def get(self, key: bytes) -> bytes | None:
+        return self.entries.get(key)
+
+    def put(self, key: bytes, entry: bytes) -> None:
+        self.written.append((key, entry))
+        self.entries[key] = entry
+
+    def delete(self, key: bytes) -> None:
+        self.written.append((key, None))
+        self.entries.pop(key, None)
+
+    def keys(self, prefix: bytes) -> Iterator[bytes]:
+        return iter([key for key in self.entries if key.startswith(prefix)])
+
+
+class Partition:
+    """One partition of the whole application, and a worker that may be killed."""
+
+    def __init__(self, codec: Codec, pipeline: Pipeline = PIPELINE) -> None:
+        self.codec = codec
+        self.pipeline = pipeline
+        self.topics: dict[str, list[bytes]] = {"events": [], "candidates": [], "memories": []}
+        self.committed = {"events": 0, "candidates": 0}
+        self.changelogs: dict[str, list[tuple[bytes, bytes | None]]] = {
+            "deriving": [],
+            "resolving": [],
+        }
+        self.start_worker()
+
+    def start_worker(self) -> None:
+        """A fresh worker: its tables are what the changelogs hold."""
+        tables = {name: Store() for name in self.changelogs}
+        for name, changelog in self.changelogs.items():
+            for key, entry in changelog:
+                if entry is None:
+                    tables[name].entries.pop(key, None)
+                else:
+                    tables[name].entries[key] = entry
+        self.tables = tables
+        self.read = dict(self.committed)
+        self.deriving = Deriving(self.pipeline, self.codec, tables["deriving"], 0, self._history)
+        self.resolving = Resolving(self.pipeline, self.codec, tables["resolving"], 0)
+
+    def record(self, events: Iterable[Event]) -> None:
+        self.topics["events"] += [self.codec.to_wire(each) for each in events]
+
+    def step(self, stage: str, size: int, *, dies: Random | None = None) -> int:
+        """A batch of one stage; how many messages it took. ``dies``: before its end, somewhere."""
+        source, target = (
+            ("events", "candidates") if stage == "deriving" else ("candidates", "memories")
+        )
+        work = self.deriving if stage == "deriving" else self.resolving
+        start = self.read[source]
+        batch: list[Message] = list(enumerate(self.topics[source]))[start : start + size]
+        table = self.tables[stage]
+        table.written.clear()
+        made = work(batch)
+        work.state.flush(self.committed[source])
+        if dies is not None:
+            self.topics[target] += made[: dies.randint(0, len(made))]
+            self.changelogs[stage] += table.written[: dies.randint(0, len(table.written))]
+            self.start_worker()
+            return len(batch)
+        self.topics[target] += made
+        self.changelogs[stage] += table.written
+        self.read[source] = start + len(batch)
+        return len(batch)
+
+    def commit(self, source: str) -> None:
+        self.committed[source] = self.read[source]
+
+    def drain(self, size: int = 7) -> None:
+        for stage in ("deriving", "resolving"):
+            while self.step(stage, size):
+                pass
+
+    def _history(self, scope: str, below: int) -> Iterable[Message]:
+        for offset, wire in enumerate(self.topics["events"][:below]):
+            if BundleCodec.names(wire)[0] == scope:
+                yield offset, wire
+
+    def bundles(self) -> list[Bundle]:
+        """What a reader of the memories topic is left with: each number once, in order."""
+        found: list[Bundle] = []
+        for message in self.topics["memories"]:
+            bundle = BundleCodec.decode(message, where="memories")
+            if bundle.number == len(found):
+                found.append(bundle)
+            assert bundle.number < len(found), "a bundle is missing"
+        return found
+
+    def versions(self) -> dict[str, list[bytes]]:
+        """Every memory version by scope, as a projection would hold them."""
+        held: dict[str, list[bytes]] = defaultdict(list)
+        codec = BundleCodec(self.codec)
+        for bundle in self.bundles():
+            if bundle.clears:
+                held[bundle.scope].clear()
+            for event in codec.flowing(bundle, codec.raw(bundle)):
+                if isinstance(event.data, MemoryChanged):
+                    held[bundle.scope].append(canonical(event.data.memory))
+        return {scope: found for scope, found in held.items() if found}
+
+
+class _Plain(dict[str, msgspec.Struct]):
+    def get(self, key: str, kind: type[msgspec.Struct]) -> msgspec.Struct | None:  # type: ignore[override]
+        return super().get(key)
+
+    def put(self, key: str, value: msgspec.Struct) -> None:
+        self[key] = value
+
+    def delete(self, key: str) -> None:
+        self.pop(key, None)
+
+
+def undisturbed(events: Sequence[Event]) -> dict[str, list[bytes]]:
+    """What the uncut pipeline makes of the events, in one go."""
+    state, held = _Plain(), defaultdict(list)
+    for event in events:
+        for out in PIPELINE(state, event):  # type: ignore[arg-type]
+            if isinstance(out.data, MemoryChanged):
+                held[event.subject].append(canonical(out.data.memory))
+    return dict(held)
+
+
+def recorded(events: Sequence[Event]) -> list[Event]:
+    """The events with recorded times, as a log's clock gives them."""
+    start = max(each.time for each in events).astimezone(UTC)
+    return [
+        msgspec.structs.replace(each, recordedtime=start + timedelta(seconds=number))
+        for number, each in enumerate(events)
+    ]
+
+
+@pytest.fixture
+def codec(tmp_path: Path) -> Iterator[Codec]:
+    ring = SqliteKeyRing(tmp_path / "keys.db", SystemClock())
+    yield Codec(Sealer(ring))
+    ring.close()
+
+
+SLOW = settings(
+    max_examples=12,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+)
+
+
+class TestCut:
+    @SLOW
+    @given(histories(longest=30), st.integers(1, 9))
+    def test_the_stages_make_what_the_whole_pipeline_makes(
+        self, codec: Codec, events: list[Event], size: int
+    ) -> None:
+        events = recorded(events)
+        partition = Partition(codec)
+        partition.record(events)
+        partition.drain(size)
+        assert partition.versions() == undisturbed(events)
+
+    @SLOW
+    @given(histories(longest=40), st.randoms(use_true_random=False))
+    def test_a_worker_killed_anywhere_ends_with_the_same(
+        self, codec: Codec, events: list[Event], random: Random
+    ) -> None:
+        events = recorded(events)
+        partition = Partition(codec)
+        partition.record(events)
+        disturb(partition, random)
+        partition.drain()
+        assert partition.versions() == undisturbed(events)
+
+    @SLOW
+    @given(histories(longest=25), st.randoms(use_true_random=False))
+    def test_events_sent_again_change_nothing(
+        self, codec: Codec, events: list[Event], random: Random
+    ) -> None:
+        events = recorded(events)
+        sent: list[Event] = []
+        for event in events:
+            sent.append(event)
+            if random.random() < 0.3:
+                sent.append(random.choice(sent))
+        partition = Partition(codec)
+        partition.record(sent)
+        disturb(partition, random)
+        partition.drain()
+        assert partition.versions() == undisturbed(events)
+
+    def test_state_that_forgets_which_message_wrote_it_is_found_out(
+        self, codec: Codec, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """The canary: were every message to read all that was ever written, this would show."""
+        later = itertools.count(10**12)
+        monkeypatch.setattr(
+            VersionedState, "begin", lambda self, _: _began(self, next(later)), raising=True
+        )
+        events = recorded(history(Random(5), 60))
+        wrong = 0
+        for seed in range(6):
+            partition = Partition(codec)
+            partition.record(events)
+            try:
+                disturb(partition, Random(seed))
+                partition.drain()
+                wrong += partition.versions() != undisturbed(events)
+            except (AssertionError, BrokenSequence):
+                wrong += 1
+        assert wrong
+
+    def test_a_missing_bundle_stops_the_stage(self, codec: Codec) -> None:
+        partition = Partition(codec)
+        partition.record(recorded(history(Random(1), 8)))
+        while partition.step("deriving", 3):
+            pass
+        del partition.topics["candidates"][3]
+        with pytest.raises(BrokenSequence, match="bundle 4 follows 2"):
+            partition.drain()
+
+    def test_clocks_that_run_backwards_are_put_right(self, codec: Codec) -> None:
+        events = recorded(history(Random(3), 40, scopes=PRIVATE[:1]))
+        skewed = [
+            msgspec.structs.replace(
+                each, recordedtime=each.recorded_at - timedelta(hours=number % 3)
+            )
+            for number, each in enumerate(events)
+        ]
+        partition = Partition(codec)
+        partition.record(skewed)
+        partition.drain()
+        times = [bundle.recordedtime for bundle in partition.bundles()]
+        assert times == sorted(times)  # type: ignore[type-var]
+        assert len(set(times)) == len(times)
+
+    def test_a_poison_message_is_a_dead_letter_and_the_rest_goes_on(self, codec: Codec) -> None:
+        events = recorded(history(Random(2), 12))
+        partition = Partition(codec)
+        partition.record(events[:6])
+        partition.topics["events"].append(b"\xff not an event")
+        partition.record(events[6:])
+        partition.drain()
+        outcomes = [bundle.outcome for bundle in partition.bundles()]
+        assert outcomes.count("dead_lettered") == 1
+        assert outcomes[6] == "dead_lettered"
+        assert "no JSON" in partition.bundles()[6].error
+        assert partition.versions() == undisturbed(events)
+
+
+class TestErasure:
+    @SLOW
+    @given(histories(shortest=12, longest=30, scopes=PRIVATE[:2]), st.randoms())
+    def test_what_stays_is_what_the_rest_makes(
+        self, codec: Codec, events: list[Event], random: Random
+    ) -> None:
+        """With the keys destroyed at any time after the request was recorded."""
+        events = recorded(events)
+        cut = random.randrange(4, len(events))
+        victim = random.choice(events[:cut])
+        request = msgspec.structs.replace(
+            victim,
+            id="request",
+            type="erasure.requested",
+            data=ErasureRequested(events=(victim.id,)),
+            source=Source("admin_edit", 4),
+            recordedtime=events[cut - 1].recorded_at + timedelta(milliseconds=1),
+        )
+        partition = Partition(codec)
+        partition.record([*events[:cut], request, *events[cut:]])
+        disturb(partition, random)
+        partition.drain()
+        rest = [each for each in events if each is not victim]
+        assert partition.versions() == undisturbed(rest)
+
+    def test_a_whole_scope_goes_and_nothing_of_it_opens(self, codec: Codec) -> None:
+        events = recorded(history(Random(8), 30, scopes=PRIVATE[:2]))
+        gone = events[0].subject
+        request = msgspec.structs.replace(
+            events[-1],
+            id="request",
+            subject=gone,
+            type="erasure.requested",
+            data=ErasureRequested(),
+            source=Source("admin_edit", 4),
+            recordedtime=events[-1].recorded_at + timedelta(seconds=1),
+        )
+        partition = Partition(codec)
+        partition.record(events)
+        partition.drain()
+        assert codec.sealer is not None
+        before = partition.versions()
+        codec.sealer.ring.destroy(gone)
+        codec.sealer.forget()
+        partition.record([request])
+        partition.drain()
+        cleared = [bundle.number for bundle in partition.bundles() if bundle.clears]
+        assert len(cleared) == 1
+        bundles = BundleCodec(codec)
+        for bundle in partition.bundles()[: cleared[0]]:
+            if bundle.scope == gone:
+                assert bundles.raw(bundle) is None
+                if bundle.derived:
+                    with pytest.raises(KeyDestroyed):
+                        bundles.flowing(bundle, None)
+        for table in partition.tables.values():
+            keys = [key for key in table.entries if key.startswith(gone.encode() + b"\x1f")]
+            assert len(keys) <= 2, "what is left is of the request"
+        assert before.keys() - {gone}
+
+
+def disturb(partition: Partition, random: Random) -> None:
+    """Steps of both stages in any order, with deaths and commits anywhere between."""
+    for _ in range(40):
+        stage = random.choice(("deriving", "resolving"))
+        dies = random if random.random() < 0.3 else None
+        partition.step(stage, random.randint(1, 9), dies=dies)
+        if random.random() < 0.4:
+            partition.commit("events" if stage == "deriving" else "candidates")
+        if random.random() < 0.1:
+            partition.start_worker()
+
+
+_begin = VersionedState.begin
+
+
+def _began(state: VersionedState, offset: int) -> None:
+    _begin(state, offset)
