@@ -113,7 +113,7 @@ class Deriving:
 
     def _bundle(self, empty: Bundle, event: Event, wire: bytes) -> Bundle:
         """One event through the processors; its failure is a dead letter."""
-        scope, replace = empty.scope, msgspec.structs.replace
+        replace = msgspec.structs.replace
         empty = replace(empty, event_id=event.id, recordedtime=event.recordedtime, raw=wire)
         try:
             with self.state.isolated() as state:
