@@ -15,9 +15,9 @@ from random import Random
 
 import msgspec
 import pytest
+from histories import PRIVATE, histories, history
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from tests.histories import PRIVATE, histories, history
 
 from memstream.processors.pipeline import Pipeline
 from memstream.processors.standard import standard_pipeline
