@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Protocol
+from zlib import crc32
 
 import msgspec
 
@@ -81,3 +82,8 @@ class EventLog(Protocol):
     def commit(self, consumer: str, offsets: Mapping[int, int]) -> None: ...
 
     def close(self) -> None: ...
+
+
+def partition_of(subject: str, partitions: int) -> int:
+    """The partition of a scope path: the same in every log with that many partitions, for ever."""
+    return crc32(subject.encode()) % partitions

@@ -34,7 +34,7 @@ from memstream.schemas.errors import (
 )
 from memstream.schemas.instants import to_micros
 from memstream.streams.clock import Clock
-from memstream.streams.log import Entry, Position
+from memstream.streams.log import Entry, Position, partition_of
 from memstream.streams.log_rows_in_sqlite import (
     BY_ID,
     DEFAULT_PARTITIONS,
@@ -50,7 +50,6 @@ from memstream.streams.log_rows_in_sqlite import (
     envelope_of,
     micros_of,
     of_partition,
-    partition_of,
     row_of,
 )
 from memstream.streams.sqlite_files import (

@@ -8,12 +8,12 @@ from __future__ import annotations
 import sqlite3
 from datetime import UTC, timedelta, timezone
 from typing import cast
-from zlib import crc32
 
 from memstream.schemas.codec import SealedRow
 from memstream.schemas.errors import Fault, InvalidEvent, LogUnavailable
 from memstream.schemas.events import SourceKind
 from memstream.schemas.instants import EPOCH
+from memstream.streams.log import partition_of
 from memstream.streams.sqlite_files import FileKind
 
 DEFAULT_PARTITIONS = 4
@@ -74,10 +74,6 @@ _ENVELOPE_AT = (
 
 def of_partition(statement: str, partition: int) -> str:
     return statement.replace("events_P", f"events_{partition}")
-
-
-def partition_of(subject: str, partitions: int) -> int:
-    return crc32(subject.encode()) % partitions
 
 
 _NO_OFFSET = timedelta(0)
