@@ -25,8 +25,8 @@ from contextlib import ExitStack, suppress
 from pathlib import Path
 
 INFRA = Path(__file__).resolve().parent
-POM = INFRA / "kafka" / "pom.xml"
-LOGGING = INFRA / "kafka" / "log4j2.properties"
+POM = INFRA / "apache-kafka" / "pom.xml"
+LOGGING = INFRA / "apache-kafka" / "log4j2.properties"
 RUN = INFRA / ".run"
 DIRECTORY = RUN / "kafka"
 HOST = "127.0.0.1"

@@ -1,0 +1,203 @@
+"""The topics: what they must be like, made where missing, compared where they are there.
+
+A difference is told with the command that mends it, and never mended unasked: settings like the
+retention decide whether the log is still the truth.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import msgspec
+from kafka import KafkaAdminClient
+from kafka.admin import ConfigResource
+from kafka.errors import KafkaError
+
+from memstream.schemas.errors import LogUnavailable
+from memstream.streams.kafka_settings import KafkaSettings, connection
+
+EVENTS = "events"
+CANDIDATES = "candidates"
+MEMORIES = "memories"
+DEAD_LETTERS = "dead-letters"
+
+_UNKNOWN_TOPIC = 3  # UNKNOWN_TOPIC_OR_PARTITION in Kafka's protocol
+
+
+class TopicSpec(msgspec.Struct, frozen=True):
+    """What one topic must be like. ``settings`` are Kafka's own names and values."""
+
+    name: str
+    partitions: int
+    replication: int
+    settings: Mapping[str, str]
+
+
+class TopicFault(msgspec.Struct, frozen=True):
+    """One way in which a topic differs from its specification."""
+
+    topic: str
+    what: str
+    wanted: str
+    found: str
+    mend: str
+
+    def __str__(self) -> str:
+        return (
+            f"topic {self.topic}: {self.what} is {self.found}, must be {self.wanted}; "
+            f"mend: {self.mend}"
+        )
+
+
+def topics_of(settings: KafkaSettings) -> tuple[TopicSpec, ...]:
+    """All topics. The raw events are kept for ever; what is derived can be derived again, and
+    is kept as long, so that a projection is rebuilt without running the pipeline."""
+    kept = {
+        "cleanup.policy": "delete",
+        "retention.ms": "-1",
+        "retention.bytes": "-1",
+        "min.insync.replicas": str(settings.min_insync),
+        "max.message.bytes": str(settings.max_message_bytes),
+        "message.timestamp.type": "CreateTime",
+        "unclean.leader.election.enable": "false",
+    }
+    names = (EVENTS, CANDIDATES, MEMORIES, DEAD_LETTERS)
+    return tuple(
+        TopicSpec(settings.topic(name), settings.partitions, settings.replication, kept)
+        for name in names
+    )
+
+
+def make_topics(settings: KafkaSettings, specs: Sequence[TopicSpec]) -> list[str]:
+    """Makes the topics that are not there yet; returns their names. Those that are there stay as
+    they are. Returns once every partition has a leader."""
+    with _administering(settings, "made") as admin:
+        missing = _missing(admin, specs)
+        if missing:
+            wanted = {
+                each.name: {
+                    "num_partitions": each.partitions,
+                    "replication_factor": each.replication,
+                    "configs": dict(each.settings),
+                }
+                for each in missing
+            }
+            # Another process may make the same topic at the same moment; that is no fault.
+            answer = admin.create_topics(wanted, raise_errors=False)
+            already, too_many = 36, 38
+            for topic in answer["topics"]:
+                if topic["error_code"] == too_many:
+                    raise LogUnavailable(
+                        f"topic {topic['name']}: {topic['error_message']} mend: run that many "
+                        "brokers, or set MEMSTREAM_KAFKA_REPLICATION and _MIN_INSYNC to fewer"
+                    )
+                if topic["error_code"] not in {0, already}:
+                    raise LogUnavailable(
+                        f"topic {topic['name']} cannot be made: {topic['error_message']} (Kafka's "
+                        f"error {topic['error_code']}); mend: see the brokers' logs and rights"
+                    )
+            admin.wait_for_topics(list(wanted), timeout_ms=int(settings.wait_s * 1000))
+        return [each.name for each in missing]
+
+
+def topic_faults(settings: KafkaSettings, specs: Sequence[TopicSpec]) -> list[TopicFault]:
+    """Every difference between the topics and their specifications, in order; empty where there
+    is none."""
+    with _administering(settings, "read") as admin:
+        missing = {each.name for each in _missing(admin, specs)}
+        there = [each for each in specs if each.name not in missing]
+        found = _described(admin, there)
+    faults = [
+        TopicFault(name, "it", "there", "missing", "memstream topics") for name in sorted(missing)
+    ]
+    for spec in there:
+        faults += _differences(spec, *found[spec.name])
+    return faults
+
+
+def mend_topics(settings: KafkaSettings, specs: Sequence[TopicSpec]) -> list[TopicFault]:
+    """Sets what differs in the topics' settings; returns what cannot be set that way."""
+    changes: dict[str, dict[str, str]] = {}
+    for fault in topic_faults(settings, specs):
+        if fault.mend == _MEND:
+            changes.setdefault(fault.topic, {})[fault.what] = fault.wanted
+    if changes:
+        with _administering(settings, "changed") as admin:
+            admin.alter_configs(
+                [ConfigResource("TOPIC", name, values) for name, values in changes.items()]
+            )
+    return [each for each in topic_faults(settings, specs) if each.mend != _MEND]
+
+
+_MEND = "memstream topics --mend"
+
+
+def _differences(spec: TopicSpec, partitions: int, replication: int, values: Any) -> list[Any]:
+    faults: list[TopicFault] = []
+    if partitions != spec.partitions:
+        faults.append(
+            TopicFault(
+                spec.name,
+                "partitions",
+                str(spec.partitions),
+                str(partitions),
+                f"set MEMSTREAM_KAFKA_PARTITIONS={partitions}; to have more, migrate to topics of "
+                "another prefix, since a scope stays in its partition",
+            )
+        )
+    if replication < spec.replication:
+        faults.append(
+            TopicFault(
+                spec.name,
+                "replication",
+                f"at least {spec.replication}",
+                str(replication),
+                "kafka-reassign-partitions.sh, a tool of Kafka's, with more replicas",
+            )
+        )
+    for name, wanted in spec.settings.items():
+        if values.get(name) != wanted:
+            faults.append(TopicFault(spec.name, name, wanted, str(values.get(name)), _MEND))
+    return faults
+
+
+def _missing(admin: Any, specs: Sequence[TopicSpec]) -> list[TopicSpec]:
+    described = admin.describe_topics([each.name for each in specs])
+    absent = {each["name"] for each in described if each["error_code"] == _UNKNOWN_TOPIC}
+    return [each for each in specs if each.name in absent]
+
+
+def _described(admin: Any, specs: Sequence[TopicSpec]) -> dict[str, tuple[int, int, Any]]:
+    """Topic -> (partitions, fewest replicas of one, its settings)."""
+    if not specs:
+        return {}
+    names = [each.name for each in specs]
+    wanted = [ConfigResource("TOPIC", name) for name in names]
+    configs = admin.describe_configs(wanted, config_filter="all")["topic"]
+    return {
+        each["name"]: (
+            len(each["partitions"]),
+            min((len(part["replica_nodes"]) for part in each["partitions"]), default=0),
+            {name: value["value"] for name, value in configs[each["name"]].items()},
+        )
+        for each in admin.describe_topics(names)
+    }
+
+
+@contextmanager
+def _administering(settings: KafkaSettings, doing: str) -> Iterator[Any]:
+    where = f"topics of {settings.bootstrap}"
+    admin = None
+    try:
+        admin = KafkaAdminClient(**connection(settings))
+        yield admin
+    except KafkaError as error:
+        raise LogUnavailable(
+            f"{where} cannot be {doing}: {type(error).__name__}: {error}; "
+            "mend: check that the brokers run and that this user may describe and alter topics"
+        ) from error
+    finally:
+        if admin is not None:
+            admin.close()
