@@ -174,6 +174,8 @@ class KafkaCluster:
                 start_new_session=True,  # a Ctrl-C for whoever started it is not for the node
             )
         (home / "node.pid").write_text(f"{process.pid}\n", encoding="utf-8")
+        while process.poll() is None and self.pid(node) is None:
+            time.sleep(0.01)  # for an instant after it was started, ps does not see its arguments
 
     def _wait_for(self, node: int, brokers: int, limit: float) -> None:
         text = (self.home(node) / "server.properties").read_text(encoding="utf-8")

@@ -11,8 +11,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from kafka import KafkaConsumer, TopicPartition
+from kafka import KafkaConsumer
 from kafka.errors import KafkaError, OffsetOutOfRangeError
+from kafka.structs import TopicPartition
 
 from memstream.schemas.errors import LogUnavailable
 from memstream.streams.clock import Deadline
@@ -165,17 +166,17 @@ class _Cursor:
     def __init__(self, settings: KafkaSettings) -> None:
         self.partition = -1
         self.offset = -1
-        self.consumer: Any = KafkaConsumer(
-            **connection(settings),
-            group_id=None,
-            enable_auto_commit=False,
-            auto_offset_reset="none",
-            isolation_level="read_committed",
-            allow_auto_create_topics=False,
-            max_poll_records=_MOST_RECORDS,
-            fetch_max_bytes=max(16 << 20, settings.max_message_bytes),
-            max_partition_fetch_bytes=max(4 << 20, settings.max_message_bytes),
-        )
+        options: dict[str, Any] = {
+            "group_id": None,
+            "enable_auto_commit": False,
+            "auto_offset_reset": "none",
+            "isolation_level": "read_committed",
+            "allow_auto_create_topics": False,
+            "max_poll_records": _MOST_RECORDS,
+            "fetch_max_bytes": max(16 << 20, settings.max_message_bytes),
+            "max_partition_fetch_bytes": max(4 << 20, settings.max_message_bytes),
+        }
+        self.consumer: Any = KafkaConsumer(**connection(settings), **options)
 
     @property
     def at(self) -> tuple[int, int]:

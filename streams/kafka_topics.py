@@ -12,7 +12,7 @@ from typing import Any
 
 import msgspec
 from kafka import KafkaAdminClient
-from kafka.admin import ConfigResource
+from kafka.admin import ConfigResource, ConfigResourceType
 from kafka.errors import KafkaError
 
 from memstream.schemas.errors import LogUnavailable
@@ -126,7 +126,10 @@ def mend_topics(settings: KafkaSettings, specs: Sequence[TopicSpec]) -> list[Top
     if changes:
         with _administering(settings, "changed") as admin:
             admin.alter_configs(
-                [ConfigResource("TOPIC", name, values) for name, values in changes.items()]
+                [
+                    ConfigResource(ConfigResourceType.TOPIC, name, values)
+                    for name, values in changes.items()
+                ]
             )
     return [each for each in topic_faults(settings, specs) if each.mend != _MEND]
 
@@ -174,7 +177,7 @@ def _described(admin: Any, specs: Sequence[TopicSpec]) -> dict[str, tuple[int, i
     if not specs:
         return {}
     names = [each.name for each in specs]
-    wanted = [ConfigResource("TOPIC", name) for name in names]
+    wanted = [ConfigResource(ConfigResourceType.TOPIC, name) for name in names]
     configs = admin.describe_configs(wanted, config_filter="all")["topic"]
     return {
         each["name"]: (

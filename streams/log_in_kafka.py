@@ -24,14 +24,14 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-from kafka import KafkaAdminClient, KafkaProducer, OffsetAndMetadata, TopicPartition
+from kafka import KafkaAdminClient, KafkaProducer
 from kafka.errors import (
     InvalidTimestampError,
     KafkaError,
     MessageSizeTooLargeError,
     NoError,
-    RetriableError,
 )
+from kafka.structs import OffsetAndMetadata, TopicPartition
 
 from memstream.schemas.codec import SealedRow
 from memstream.schemas.errors import Fault, InvalidEvent, LogUnavailable
@@ -160,13 +160,13 @@ class KafkaLog:
             for partition, offset in offsets.items()
         }
         group = self.settings.group(consumer)
-        answers = self._asked(lambda admin: admin.alter_group_offsets(group, kept))
-        for at, error in answers.items():
-            if error is not NoError:
-                raise LogUnavailable(
-                    f"consumer group {group}: offset of partition {at.partition} was not kept: "
-                    f"{error.__name__}; mend: stop what still reads as this group, or try again"
-                )
+
+        def keep(admin: Any) -> None:
+            for at, error in admin.alter_group_offsets(group, kept).items():
+                if error is not NoError:
+                    raise error(f"offset of partition {at.partition} of group {group} not kept")
+
+        self._asked(keep)
 
     def close(self) -> None:
         """Idempotent. Waits for what is being sent."""
@@ -290,8 +290,8 @@ class KafkaLog:
             while True:
                 try:
                     return question(admin)
-                except RetriableError:
-                    if deadline.passed:
+                except KafkaError as error:
+                    if deadline.passed or not error.retriable:
                         raise
                     pause.wait(0.1)
         except KafkaError as error:

@@ -11,7 +11,8 @@ from typing import Any
 
 import msgspec
 import pytest
-from kafka import KafkaConsumer, KafkaProducer, TopicPartition
+from kafka import KafkaConsumer, KafkaProducer
+from kafka.structs import TopicPartition
 
 sys.path.insert(0, str(Path(__file__).parent))
 
