@@ -125,12 +125,33 @@ class DuckIndex:
             )
         return Tally(int(count), int(checksum or 0))
 
-    def holds_text(self, text: str) -> bool:
-        """Whether an event of any scope holds the text, as it is or as JSON spells it."""
-        query = "SELECT count(*) FROM events WHERE contains(text, ?) OR contains(data::VARCHAR, ?)"
-        spelled = msgspec.json.encode(text)[1:-1].decode()
+    def holds_text(self, text: str, *, outside: str = "") -> bool:
+        """Whether an event of any scope, or of any ``outside`` one, holds the text, as it is or
+        as JSON spells it."""
+        query = (
+            "SELECT count(*) FROM events WHERE scope <> ?"
+            " AND (contains(text, ?) OR contains(data::VARCHAR, ?))"
+        )
         with self._lock, restated(self.path):
-            return bool(_one(self._connected(), query, [text, spelled])[0])
+            return bool(_one(self._connected(), query, [outside, text, _spelled(text)])[0])
+
+    def texts_in(self, scope: str, texts: Sequence[str]) -> list[str]:
+        """Those of the texts that any row of the scope holds. DuckDB compresses what it stores,
+        so a search over the bytes of its file would not find them all."""
+        query = (
+            "SELECT DISTINCT text FROM (SELECT unnest($2::VARCHAR[]) AS text,"
+            " unnest($3::VARCHAR[]) AS spelled) JOIN ("
+            "SELECT data::VARCHAR AS held FROM events WHERE scope = $1 AND data IS NOT NULL"
+            " UNION ALL SELECT record::VARCHAR FROM memory_versions WHERE scope = $1"
+            " UNION ALL SELECT query FROM contexts WHERE scope = $1"
+            " UNION ALL SELECT note FROM feedback WHERE scope = $1"
+            " UNION ALL SELECT text || chr(10) || quote FROM candidates WHERE scope = $1"
+            ") ON contains(held, spelled) OR contains(held, text) ORDER BY text"
+        )
+        with self._lock, restated(self.path):
+            spelled = [_spelled(each) for each in texts]
+            found = self._connected().execute(query, [scope, list(texts), spelled]).fetchall()
+        return [text for (text,) in found]
 
     def erase(self, scope: str, *, events: Sequence[str], memories: Sequence[str]) -> int:
         """Removes content for good: first the rows, then, by rewriting the file, their bytes.
@@ -406,6 +427,10 @@ _BY_EVENT = (
     ("reviews", "event"),
 )
 _BY_MEMORY = (("memory_versions", "id"), ("context_items", "memory"), ("feedback", "target"))
+
+
+def _spelled(text: str) -> str:
+    return msgspec.json.encode(text)[1:-1].decode()
 
 
 def _position(connection: duckdb.DuckDBPyConnection) -> int:

@@ -96,10 +96,14 @@ class Codec:
             return row.payload
         return self._open(row.key_id, row.subject, row.id, row.payload)
 
-    def resealed(self, row: SealedRow) -> SealedRow:
+    def resealed(self, row: SealedRow, scrubbed: Event | None = None) -> SealedRow:
         """The same row under its subject's current key: the data byte for byte and the envelope
-        as they were, whatever release wrote them. Raises ``KeyDestroyed`` or ``SealBroken``."""
-        return self.with_plain(row, self.plain(row))
+        as they were, whatever release wrote them. An erasure gives the event without what it
+        erases. Raises ``KeyDestroyed`` or ``SealBroken``."""
+        if scrubbed is None:
+            return self.with_plain(row, self.plain(row))
+        fresh = self.with_plain(row, _ENCODER.encode(scrubbed.data))
+        return msgspec.structs.replace(fresh, dataversion=scrubbed.dataversion)
 
     def with_plain(self, row: SealedRow, plain: bytes) -> SealedRow:
         """The row with other data, sealed under its subject's current key."""

@@ -263,7 +263,7 @@ class _Run:
         scope = Scope.parse(event.subject)
         for target in data.events or (None,):
             report = memory.erase(scope, event=target, reason=data.reason)
-            if not report.complete:
+            if report.traces:
                 self._found.append(f"{event.id}: erased, and found again in {report.traces}")
         self._erased_at[event.id] = self._clock.now()
 

@@ -41,6 +41,7 @@ from memstream.service.printing import (
     memory_table,
     note,
     plain_table,
+    shown,
     standard_output,
     warn,
 )
@@ -321,6 +322,22 @@ def _print_erasure(report: ErasureReport) -> None:
     table.add_row("keys destroyed", f"{report.keys_destroyed:,}")
     table.add_row("searched", f"{report.searched:,} texts in {report.files_searched:,} files")
     table.add_row("found again", "nothing" if report.complete else ", ".join(report.traces))
+    if report.elsewhere:
+        table.add_row("also in other scopes", f"{report.elsewhere:,} texts: nothing is proved")
+    for name, why in report.with_them.items():
+        table.add_row("erased with it", f"{shown(name)}: {why}")
+    for label, names in (
+        ("kept anew", report.restated),
+        ("scrubbed", report.scrubbed),
+        ("says the same", report.also_in),
+    ):
+        for name in names:
+            table.add_row(label, shown(name))
     standard_output().print(table)
-    if not report.complete:
+    if report.traces:
         warn("the content is still there; do not count this as erased")
+    elif report.also_in:
+        warn(
+            "other events of the scope hold what was erased; mend: erase them too, or let them "
+            "stand as statements of their own"
+        )

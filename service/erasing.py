@@ -1,11 +1,19 @@
-"""Erasing: a scope or one event, out of the log, the state and every index, and the proof of it."""
+"""Erasing: a scope or some events, out of the log, the state and every index, and the proof of it.
+
+What carries the erased content goes with it (see ``processors.carriers``); the report names it.
+The proof is a search over the bytes of every file for every text, value and key that was erased.
+A text that other events of the scope hold as well cannot be proved gone: the report names them.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import msgspec
 
+from memstream.processors.carriers import planned
 from memstream.schemas.errors import (
     InvalidEvent,
     KeyDestroyed,
@@ -14,7 +22,8 @@ from memstream.schemas.errors import (
     UnknownEventType,
 )
 from memstream.schemas.events import TRUST_CEILING, ErasureRequested, Event, Source, Text
-from memstream.schemas.ids import derived_id
+from memstream.schemas.ids import content_key, derived_id, served_key
+from memstream.schemas.memories import Memory
 from memstream.schemas.scope import Scope
 from memstream.service.reports import ErasureReport
 from memstream.service.searching import files_that_hold
@@ -26,23 +35,62 @@ if TYPE_CHECKING:
 SHORTEST_NEEDLE = 8
 """Bytes. Anything shorter would be found in any file by chance."""
 
+_SAID = ("text", "value", "note", "query", "replacement", "answer")
+"""The fields of events that hold what was said. What an actor or a tool is called is none."""
+_SAID_OFTEN = ("prompt", "arguments", "reason")
+"""Fields that many events repeat by nature: looked for unless they do."""
+
 
 def erased(host: Host, scope: Scope, event_id: str | None, reason: str) -> ErasureReport:
     """Erases and looks for traces. The lease is held and everything recorded is processed."""
-    names = () if event_id is None else _with_parts(host, scope, event_id)
-    victims = _victims(host, scope, names)
-    memories = {
-        each.id
-        for each in host.versions(scope)
-        if event_id is None or set(names) & set(each.supports)
-    }
-    needles = _strings_of(victims.values()) | _derived_strings(host, scope, memories)
-    before = sum(each.id in memories for each in host.versions(scope))
+    whole = event_id is None
+    readable = _readable(host, scope)
+    before = host.versions(scope)
+    asked = () if event_id is None else _with_parts(host, scope, event_id)
+    plan = planned(readable, before, asked)
+    names = (*asked, *plan.with_them)
+    victims = [each for name, each in readable.items() if whole or name in names]
+    memories = {each.id for each in before if whole or set(names) & set(each.supports)}
+    gone = plan.content.events
+    needles = _needles(victims, [each for each in before if whole or gone & set(each.supports)])
+    # What a correction said is right stays.
+    needles = {each: text for each, text in needles.items() if not _is_kept(text, plan.restated)}
     ring = host.files.ring
     keys_before = len(ring.destroyed(scope.path))
     # The request is sealed under the new key; what is to go stays under the keys before it.
     ring.rotate(scope.path)
-    request = Event(
+    host.append([[_request(host, scope, names, reason), *plan.restated]])
+    host.flush()
+    host.files.generations.remove_all_but({host.generation, *host.files.building})
+    after = host.versions(scope)
+    often = _needles(victims, (), fields=_SAID_OFTEN).keys() - needles.keys()
+    also_in, said = _also_said(host, scope, needles, after)
+    needles |= {each: each for each in often}
+    said |= _also_said(host, scope, {each: each for each in often}, after)[1]
+    searched = {each: text for each, text in needles.items() if text not in said}
+    files = sorted(each for each in host.files.root.rglob("*") if each.is_file())
+    traces, elsewhere = _traces(host, scope, searched, files_that_hold(files, set(searched)))
+    traces |= _rows_left(host, scope, searched, names, after)
+    return ErasureReport(
+        scope=scope.path,
+        events=len(victims),
+        memories=len(memories - {each.id for each in after}),
+        keys_destroyed=len(ring.destroyed(scope.path)) - keys_before,
+        records_removed=sum(each.id in memories for each in before)
+        - sum(each.id in memories for each in after),
+        files_searched=len(files),
+        searched=len(searched),
+        traces=tuple(sorted(traces)),
+        with_them=plan.with_them,
+        restated=tuple(each.id for each in plan.restated),
+        scrubbed=plan.scrubbed,
+        also_in=tuple(also_in),
+        elsewhere=elsewhere,
+    )
+
+
+def _request(host: Host, scope: Scope, names: tuple[str, ...], reason: str) -> Event:
+    return Event(
         id=new_id(host.clock),
         type="erasure.requested",
         subject=scope.path,
@@ -50,24 +98,6 @@ def erased(host: Host, scope: Scope, event_id: str | None, reason: str) -> Erasu
         source=Source("admin_edit", int(TRUST_CEILING["admin_edit"])),
         # No names mean the whole scope, so they are the ids and not what is still readable.
         data=ErasureRequested(events=names, reason=reason),
-    )
-    host.append([[request]])
-    host.flush()
-    host.files.generations.remove_all_but({host.generation, *host.files.building})
-    left = [each for each in host.versions(scope) if each.id in memories]
-    survivors = {each.id for each in left}
-    needles = {each for each in needles if not _said_elsewhere(host, scope, each)}
-    files = sorted(each for each in host.files.root.rglob("*") if each.is_file())
-    traces = files_that_hold(host.files.root, files, needles)
-    return ErasureReport(
-        scope=scope.path,
-        events=len(victims),
-        memories=len(memories - survivors),
-        keys_destroyed=len(ring.destroyed(scope.path)) - keys_before,
-        records_removed=before - len(left),
-        files_searched=len(files),
-        searched=len(needles),
-        traces=tuple(traces),
     )
 
 
@@ -86,52 +116,127 @@ def _with_parts(host: Host, scope: Scope, event_id: str) -> tuple[str, ...]:
     return (event_id, *others)
 
 
-def _victims(host: Host, scope: Scope, names: tuple[str, ...]) -> dict[str, Event]:
-    """The readable events to be erased, by id: the named ones, or all of the scope."""
+def _readable(host: Host, scope: Scope) -> dict[str, Event]:
+    """The readable events of the scope, by id."""
     found: dict[str, Event] = {}
     for entry in host.files.log.of_subject(scope.path):
-        if not names or entry.row.id in names:
-            try:
-                found[entry.row.id] = host.files.codec.from_row(entry.row)
-            except (KeyDestroyed, InvalidEvent, SealBroken, UnknownEventType):
-                continue
+        try:
+            found[entry.row.id] = host.files.codec.from_row(entry.row)
+        except (KeyDestroyed, InvalidEvent, SealBroken, UnknownEventType):
+            continue
     return found
 
 
-def _strings_of(events: object) -> set[str]:
-    """Every text in the data of the events that is long enough to look for."""
-    found: set[str] = set()
+# What to look for
 
-    def walk(value: object) -> None:
-        if isinstance(value, str):
-            found.add(value)
-        elif isinstance(value, dict):
-            for each in value.values():
-                walk(each)
-        elif isinstance(value, list | tuple):
-            for each in value:
-                walk(each)
 
-    for event in events:  # type: ignore[attr-defined]
+def _needles(
+    victims: Iterable[Event], versions: Iterable[Memory], *, fields: Sequence[str] = _SAID
+) -> dict[str, str]:
+    """The strings to look for, each with the erased text it stands for: the texts and values
+    themselves, and the keys by which stores remember them."""
+    texts: set[str] = set()
+    for event in victims:
         if not isinstance(event.data, ErasureRequested):
-            builtin = msgspec.to_builtins(event.data)
-            for name in ("text", "value", "note", "query", "replacement", "arguments", "actor"):
-                walk(builtin.get(name))
-    return {each for each in found if len(each.encode()) >= SHORTEST_NEEDLE}
+            built = msgspec.to_builtins(event.data)
+            for name in fields:
+                texts |= _strings(built.get(name))
+    for memory in versions:
+        texts |= {memory.text, memory.value, memory.quote, memory.context}
+    found: dict[str, str] = {}
+    for text in texts:
+        if len(text.encode()) < SHORTEST_NEEDLE:
+            continue
+        key = content_key(text)
+        for needle in (text, served_key(text), derived_id(key), key):
+            if len(needle.encode()) >= SHORTEST_NEEDLE:
+                found.setdefault(needle, text)
+    return found
 
 
-def _derived_strings(host: Host, scope: Scope, memories: set[str]) -> set[str]:
-    found: set[str] = set()
-    for memory in host.versions(scope):
-        if memory.id in memories:
-            found |= {memory.text, memory.value, memory.quote, memory.context}
-    return {each for each in found if len(each.encode()) >= SHORTEST_NEEDLE}
+def _is_kept(text: str, statements: Sequence[Event]) -> bool:
+    said = [msgspec.to_builtins(each.data) for each in statements]
+    return any(text in each[name] for each in said for name in ("text", "value") if name in each)
 
 
-def _said_elsewhere(host: Host, scope: Scope, text: str) -> bool:
-    """Whether something that was not erased holds the same words, so that finding them proves
-    nothing."""
-    if host.store.holds_text(text) or text in scope.path:
+def _strings(value: object) -> set[str]:
+    if isinstance(value, str):
+        return {value}
+    if isinstance(value, dict):
+        return set().union(*map(_strings, value.values()))
+    if isinstance(value, list | tuple):
+        return set().union(*map(_strings, value))
+    return set()
+
+
+def _also_said(
+    host: Host, scope: Scope, needles: Mapping[str, str], after: Sequence[Memory]
+) -> tuple[list[str], set[str]]:
+    """The events of the scope that are left and hold an erased text, or say the same in other
+    words; and those texts. Read as bytes, so that events of a newer release are looked at too."""
+    spelled = [(_spelled(needle), text) for needle, text in needles.items()]
+    events: list[str] = []
+    said: set[str] = set()
+    for entry in host.files.log.of_subject(scope.path):
+        try:
+            plain = host.files.codec.plain(entry.row)
+        except (KeyDestroyed, SealBroken):
+            continue
+        here = {text for needle, text in spelled if needle in plain}
+        if here:
+            events.append(entry.row.id)
+            said |= here
+    for memory in after:
+        shown = {memory.text, memory.value, memory.quote, memory.context} & set(needles.values())
+        if shown - said:
+            events += [each for each in memory.supports if each not in events]
+        said |= shown
+    return events, said
+
+
+# The proof
+
+
+def _traces(
+    host: Host, scope: Scope, needles: Mapping[str, str], found: Mapping[str, Sequence[str]]
+) -> tuple[set[str], int]:
+    """The files that hold something of what was erased, and how many of the texts found say
+    nothing because other scopes hold them too."""
+    elsewhere = {
+        text
+        for text in {needles[each] for held in found.values() for each in held}
+        if _is_said_in_other_scopes(host, scope, text)
+    }
+    traces = {
+        path for path, held in found.items() if any(needles[each] not in elsewhere for each in held)
+    }
+    return {str(Path(path).relative_to(host.files.root)) for path in traces}, len(elsewhere)
+
+
+def _rows_left(
+    host: Host,
+    scope: Scope,
+    needles: Mapping[str, str],
+    names: Sequence[str],
+    after: Sequence[Memory],
+) -> set[str]:
+    """The stores whose rows of the scope still hold it, in whatever way they lie in the file."""
+    folder = host.stores.folder.relative_to(host.files.root)
+    left: set[str] = set()
+    if any(set(names) & set(each.supports) for each in after):
+        left.add(str(folder / "state.db"))
+    duck = host.stores.duck
+    if duck is not None and duck.texts_in(scope.path, sorted(set(needles.values()))):
+        left.add(str(folder / "analytics.duckdb"))
+    return left
+
+
+def _is_said_in_other_scopes(host: Host, scope: Scope, text: str) -> bool:
+    if host.store.holds_text(text, outside=scope.path) or text in scope.path:
         return True
     duck = host.stores.duck
-    return duck is not None and duck.holds_text(text)
+    return duck is not None and duck.holds_text(text, outside=scope.path)
+
+
+def _spelled(text: str) -> bytes:
+    return msgspec.json.encode(text)[1:-1]

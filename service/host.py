@@ -273,7 +273,7 @@ class Host:
         self._must_own("erase")
         with self._changing, self._work:
             self._refuse_stale()
-            self._runtime().drain()
+            self.flush()  # what is still to be recorded, too: served contexts carry content
             return erased(self, scope, event, reason)
 
     def rebuild(

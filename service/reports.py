@@ -84,8 +84,15 @@ class Explanation(msgspec.Struct, frozen=True):
 class ErasureReport(msgspec.Struct, frozen=True):
     """What an erasure removed, and whether the directory still holds any of it.
 
-    ``traces`` are files in which a byte search found something of the erased content: empty when
-    the erasure is complete. ``searched`` counts the byte strings looked for.
+    ``events`` counts what was destroyed: what was asked for, its other parts, and what carried
+    its content: ``with_them`` names these, each with the reason. ``restated`` are new events that
+    keep what an erased correction said is right; ``scrubbed`` are events that stay without what is
+    erased (served contexts, injected spans). ``also_in`` are events of the scope that hold an
+    erased text or say the same: statements of their own, to be erased by themselves.
+
+    ``traces`` are files in which a search found something of the erased content. ``searched``
+    counts the strings looked for; ``elsewhere`` those found that other scopes hold as well, about
+    which a search can prove nothing.
     """
 
     scope: str
@@ -96,11 +103,16 @@ class ErasureReport(msgspec.Struct, frozen=True):
     files_searched: int
     searched: int
     traces: tuple[str, ...]
+    with_them: dict[str, str] = {}
+    restated: tuple[str, ...] = ()
+    scrubbed: tuple[str, ...] = ()
+    also_in: tuple[str, ...] = ()
+    elsewhere: int = 0
 
     @property
     def complete(self) -> bool:
-        """Whether no trace was found."""
-        return not self.traces
+        """Whether nothing of it is left: no trace, and no event of the scope that says it too."""
+        return not self.traces and not self.also_in
 
 
 class RebuildReport(msgspec.Struct, frozen=True):

@@ -10,7 +10,7 @@ import errno
 import os
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import BinaryIO
 
@@ -30,8 +30,8 @@ class _Task(msgspec.Struct):
     needles: list[str]
 
 
-def files_that_hold(root: Path, files: Sequence[Path], needles: set[str]) -> list[str]:
-    """The files, relative to ``root``, in which any of the texts stands, raw or as JSON spells it.
+def files_that_hold(files: Sequence[Path], needles: set[str]) -> dict[str, list[str]]:
+    """The files in which any of the texts stands, raw or as JSON spells it, each with those texts.
 
     Raises ``SearchFailed`` where the child did not finish.
     """
@@ -46,27 +46,29 @@ def files_that_hold(root: Path, files: Sequence[Path], needles: set[str]) -> lis
     if done.returncode:
         said = done.stderr.decode(errors="replace").strip().splitlines()[-1:]
         raise SearchFailed(
-            f"{root}: erased, but the byte search failed: {' '.join(said)}; mend: erase again"
+            f"erased, but the byte search failed: {' '.join(said)}; mend: erase again"
         )
-    found = msgspec.json.decode(done.stdout, type=list[str])
-    return [str(Path(each).relative_to(root)) for each in found]
+    return msgspec.json.decode(done.stdout, type=dict[str, list[str]])
 
 
 def main() -> None:
-    """Reads a task from standard input, writes the files that hold something."""
+    """Reads a task from standard input, writes the files that hold something and what."""
     task = msgspec.json.decode(sys.stdin.buffer.read(), type=_Task)
-    wanted = [form for each in task.needles for form in {each.encode(), _as_json(each)}]
-    found = [each for each in task.files if _holds(Path(each), wanted)]
-    sys.stdout.buffer.write(msgspec.json.encode(found))
+    wanted = {form: each for each in task.needles for form in (each.encode(), _as_json(each))}
+    found = {each: sorted(_held(Path(each), wanted)) for each in task.files}
+    sys.stdout.buffer.write(
+        msgspec.json.encode({path: held for path, held in found.items() if held})
+    )
 
 
 def _as_json(text: str) -> bytes:
     return msgspec.json.encode(text)[1:-1]
 
 
-def _holds(path: Path, wanted: Sequence[bytes]) -> bool:
+def _held(path: Path, wanted: Mapping[bytes, str]) -> set[str]:
+    found: set[str] = set()
     if not wanted or not path.is_file():
-        return False
+        return found
     overlap = max(len(each) for each in wanted)
     with path.open("rb") as file:
         for start, end in _written(file):
@@ -75,10 +77,9 @@ def _holds(path: Path, wanted: Sequence[bytes]) -> bool:
             while start < end and (block := file.read(min(_READ_BYTES, end - start))):
                 start += len(block)
                 window = tail + block
-                if any(each in window for each in wanted):
-                    return True
+                found |= {text for form, text in wanted.items() if form in window}
                 tail = window[-overlap:]
-    return False
+    return found
 
 
 def _written(file: BinaryIO) -> Iterator[tuple[int, int]]:

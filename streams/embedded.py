@@ -16,6 +16,7 @@ from datetime import timedelta
 import msgspec
 import structlog
 
+from memstream.processors.carriers import erased_content, restated_id, scrubbed
 from memstream.processors.pipeline import Pipeline
 from memstream.projections.projection import Projection, Step
 from memstream.schemas.codec import Codec
@@ -334,7 +335,7 @@ class EmbeddedRuntime:
                     "mend: open it with its key ring"
                 )
             if data.events:
-                self._reseal(sealer, scope, frozenset(data.events))
+                self._reseal(sealer, request, data.events)
             sealer.ring.destroy(scope, older_than=request.row.key_id)
             sealer.forget()
             self.log.scrub()
@@ -362,16 +363,28 @@ class EmbeddedRuntime:
         except _OF_ONE_EVENT:
             return False
 
-    def _reseal(self, sealer: Sealer, scope: str, erased: frozenset[str]) -> None:
-        """Seals every event of the scope but the erased ones under the current key, those of a
-        newer release too, which cannot be decoded here."""
+    def _reseal(self, sealer: Sealer, request: Entry, erased: Sequence[str]) -> None:
+        """Seals every event of the scope but the erased ones under the current key: those that
+        carry erased content without it, and those of a newer release, which cannot be decoded
+        here, as they are. What was done before a crash stays as it is."""
+        scope = request.row.subject
         current = sealer.ring.key_for(scope)[0]
+        entries = list(self.log.of_subject(scope))
+        events = {each.row.id: event for each in entries if (event := self._readable(each))}
+        # What a correction said is right was stated anew, so it is not erased with it.
+        gone = {each for each in erased if restated_id(scope, each) not in events}
+        content = erased_content(events, self.store.memories_of(scope), frozenset(gone))
         fresh: list[Entry] = []
-        for entry in self.log.of_subject(scope):
-            if entry.row.key_id == current or entry.row.id in erased:
+        for entry in entries:
+            event = events.get(entry.row.id)
+            without = None
+            if event is not None and entry.offset < request.offset:
+                without = scrubbed(content, event)
+            done = entry.row.key_id == current and without is None
+            if done or entry.row.id in erased:
                 continue
             try:
-                row = self.codec.resealed(entry.row)
+                row = self.codec.resealed(entry.row, without)
             except (KeyDestroyed, SealBroken):
                 continue  # erased before, or altered: nobody can open it, under any key
             fresh.append(msgspec.structs.replace(entry, row=row))

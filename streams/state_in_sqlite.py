@@ -222,11 +222,12 @@ class StateStore:
         remaining events make in a transaction afterwards. Returns how many records went."""
         return self._erase(scope, list(events), list(memories))
 
-    def holds_text(self, text: str) -> bool:
-        """Whether any memory version of any scope holds the text, as its JSON spells it."""
+    def holds_text(self, text: str, *, outside: str = "") -> bool:
+        """Whether any memory version of any scope, or of any ``outside`` one, holds the text, as
+        its JSON spells it."""
         spelled = encode_text(text)[1:-1]
-        query = "SELECT 1 FROM versions WHERE instr(record, ?) LIMIT 1"
-        return bool(self._rows(query, spelled))
+        query = "SELECT 1 FROM versions WHERE scope != ? AND instr(record, ?) LIMIT 1"
+        return bool(self._rows(query, outside, spelled))
 
     def scrub(self) -> None:
         """Rewrites the file and empties its write-ahead log: no byte of a removed row is left.

@@ -39,7 +39,7 @@ from memstream.projections.generations import Generations
 from memstream.projections.in_duckdb import DuckIndex
 from memstream.projections.in_edge import EdgeIndex
 from memstream.schemas.errors import KeyDestroyed, MemstreamError, ProjectionDamaged
-from memstream.schemas.events import Event
+from memstream.schemas.events import ErasureRequested, Event
 from memstream.schemas.memories import canonical
 from memstream.streams import embedded
 from memstream.streams.clock import ManualClock
@@ -355,19 +355,27 @@ class Simulation:
             )
 
     def _order_of(self, memory: Memory) -> list[Event]:
-        """The recorded events that survive, in the order of the log; each must be there."""
-        log = memory._host.files.log
+        """The events that survive as the log has them, in its order: each that was recorded and
+        not erased must be there, scrubbed of what was, and so is what keeps a correction's right
+        side where the correction went."""
+        files = memory._host.files
+        gone = set(self.erased)
         places: list[tuple[int, int, Event]] = []
+        for scope in SCOPES:
+            for entry in files.log.of_subject(scope.path):
+                with suppress(KeyDestroyed):
+                    event = files.codec.from_row(entry.row)
+                    if isinstance(event.data, ErasureRequested):
+                        gone |= {(scope.path, name) for name in event.data.events}
+                    else:
+                        places.append((entry.partition, entry.offset, event))
+        order = [event for *_, event in sorted(places, key=lambda place: place[:2])]
+        there = {(event.subject, event.id) for event in order}
         for event in self.recorded:
-            entry = log.find(event.subject, event.id)
-            assert entry is not None, f"{self}: {event.id} was recorded and is not in the log"
-            if (event.subject, event.id) not in self.erased:
-                places.append((entry.partition, entry.offset, event))
-                continue
-            with suppress(KeyDestroyed):
-                memory._host.files.codec.from_row(entry.row)
-                raise AssertionError(f"{self}: {event.id} was erased and can be read")
-        return [event for *_, event in sorted(places, key=lambda place: place[:2])]
+            name = event.subject, event.id
+            assert name in there | gone, f"{self}: {event.id} was recorded and cannot be read"
+        assert not there & gone, f"{self}: {there & gone} were erased and can be read"
+        return order
 
     def tell(self, line: str) -> None:
         self._say(line)

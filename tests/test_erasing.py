@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
+import msgspec
 import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
@@ -18,10 +19,22 @@ sys.path.insert(0, str(Path(__file__).parent))
 from simulation import MEMORY_DISK
 
 from memstream import Memory, Scope
+from memstream.projections.in_duckdb import DuckIndex
+from memstream.projections.in_edge import EdgeIndex
 from memstream.schemas.codec import SealedRow
 from memstream.schemas.errors import KeyDestroyed
+from memstream.schemas.events import (
+    Data,
+    Event,
+    ExtractionAnswered,
+    Source,
+    ToolCalled,
+    TurnRecorded,
+)
+from memstream.schemas.ids import content_key, derived_id, served_key
 from memstream.streams.clock import ManualClock
 from memstream.streams.log import Position
+from memstream.streams.state_in_sqlite import StateStore
 
 ANN = Scope(tenant="acme", user="ann")
 SAID = datetime(2026, 1, 5, 9, tzinfo=UTC)
@@ -132,6 +145,270 @@ class TestWhatIsNotErased:
         memory.flush()
         assert len(memory.memories(ANN)) == 8
         assert_sound(memory)
+
+
+MARK = "Xochimilcotenango"
+SENTENCE = f"I live in {MARK}."
+
+
+class Told:
+    """A scope in which much was recorded about one event, ``e1``."""
+
+    def __init__(self, memory: Memory, value: str = MARK) -> None:
+        self.memory, self.value = memory, value
+        text = f"I live in {value}." if value.isascii() else f"我住在{value}。"
+        memory.record_turn(ANN, text=text, event_id="e1")
+        memory.flush()
+        (self.found,) = memory.memories(ANN)
+        assert self.found.value == value
+
+    def carriers(self) -> dict[str, str]:
+        """Records something of each kind that must go with the event; ids, by kind."""
+        memory, found, value = self.memory, self.found, self.value
+        memory.append(
+            [
+                self.event(
+                    "answer",
+                    "extraction.answered",
+                    ExtractionAnswered(event="e1", model="m", prompt="p", answer=found.text),
+                ),
+                self.event(
+                    "echo", "turn.recorded", TurnRecorded(text=found.text, role="assistant")
+                ),
+                self.event(
+                    "call", "tool.called", ToolCalled(tool="t", arguments={"for": found.text})
+                ),
+            ]
+        )
+        memory.review(ANN, "e1", approve=True, reviewer="lead", reason=value, event_id="review")
+        memory.record_tool_result(ANN, tool="t", text=f"> {found.text}", event_id="result")
+        memory.record_feedback(ANN, target=found.id, verdict="used", event_id="feedback")
+        note = f"not {value}"
+        memory.record_feedback(ANN, target="m", verdict="used", note=note, event_id="note")
+        forgotten = memory.forget(ANN, found, reason=f"{value} is wrong").event
+        memory.flush()
+        restored = memory.restore(ANN, found).event
+        names = ("answer", "echo", "call", "review", "result", "feedback", "note")
+        return {each: each for each in names} | {"forget": forgotten, "restore": restored}
+
+    def event(self, name: str, kind: str, data: Data) -> Event:
+        return Event(
+            id=name,
+            type=kind,
+            subject=ANN.path,
+            time=SAID,
+            source=Source("model_derived", 1),
+            data=data,
+        )
+
+
+def files_holding(directory: Path, *texts: str) -> list[str]:
+    """Every file in which any of the texts stands, raw, as JSON, in UTF-16, or as a key of it."""
+    forms: set[bytes] = set()
+    for text in texts:
+        keys = {text, content_key(text), served_key(text), derived_id(content_key(text))}
+        for each in keys:
+            forms |= {each.encode(), msgspec.json.encode(each)[1:-1], each.encode("utf-16-le")}
+    return [
+        str(path.relative_to(directory))
+        for path in sorted(directory.rglob("*"))
+        if path.is_file() and any(form in path.read_bytes() for form in forms)
+    ]
+
+
+def plain_texts(memory: Memory) -> dict[str, bytes]:
+    """The data of every readable event of the scope, by id."""
+    files = memory._host.files
+    entries = files.log.of_subject(ANN.path)
+    return {
+        each.row.id: files.codec.plain(each.row)
+        for each in entries
+        if not is_erased(memory, each.row)
+    }
+
+
+class TestWhatCarriesTheErased:
+    def test_everything_recorded_about_it_goes_with_it_and_is_named(
+        self, memory: Memory, directory: Path
+    ) -> None:
+        told = Told(memory)
+        carriers = told.carriers()
+        memory.flush()
+        memory.rebuild()  # a generation that is not served holds all of it as well
+        assert files_holding(directory, MARK, SENTENCE, told.found.text)
+        report = memory.erase(ANN, event="e1")
+        assert report.complete, report
+        assert report.with_them.keys() == set(carriers.values())
+        assert report.events == 1 + len(carriers)
+        assert not files_holding(directory, MARK, SENTENCE, told.found.text)
+        assert not any(MARK.encode() in each for each in plain_texts(memory).values())
+        assert not memory.memories(ANN, everything=True)
+        assert_sound(memory)
+        assert not files_holding(directory, MARK, SENTENCE, told.found.text)
+
+    @pytest.mark.parametrize("value", [MARK, "Oslo", "杭州"])
+    def test_what_a_correction_says_is_right_outlives_what_it_took_back(
+        self, memory: Memory, directory: Path, value: str
+    ) -> None:
+        told = Told(memory, value)
+        correction = memory.correct(ANN, told.found, "Bergenhus", reason=f"{value} was wrong")
+        memory.flush()
+        report = memory.erase(ANN, event="e1")
+        assert report.complete, report
+        assert list(report.with_them) == [correction.event]
+        (after,) = memory.memories(ANN, everything=True)
+        assert (after.value, after.attribute, after.trust) == ("Bergenhus", "residence", 3)
+        assert after.supports == report.restated
+        assert after.valid_from >= told.found.valid_from
+        assert not any(value.encode() in each for each in plain_texts(memory).values())
+        if value == MARK:
+            assert not files_holding(directory, MARK, SENTENCE, told.found.text)
+        assert_sound(memory)
+
+    def test_a_correction_of_a_free_text_is_kept_as_well(self, memory: Memory) -> None:
+        memory.state(ANN, "The spare key hangs behind the boiler.", event_id="e1")
+        memory.flush()
+        (found,) = memory.memories(ANN)
+        memory.correct(ANN, found, "The spare key lies in the shed.")
+        memory.flush()
+        report = memory.erase(ANN, event="e1")
+        assert report.complete, report
+        assert [each.text for each in memory.memories(ANN, everything=True)] == [
+            "The spare key lies in the shed."
+        ]
+        assert_sound(memory)
+
+    def test_corrections_of_corrections_keep_the_last_word(self, memory: Memory) -> None:
+        told = Told(memory)
+        first = memory.correct(ANN, told.found, "Bergenhus")
+        memory.flush()
+        (second,) = memory.memories(ANN)
+        memory.correct(ANN, second, "Trondheim")
+        memory.flush()
+        report = memory.erase(ANN, event="e1")
+        assert list(report.with_them) == [first.event]
+        assert report.complete, report
+        assert [each.value for each in memory.memories(ANN)] == ["Trondheim"]
+        assert_sound(memory)
+
+    def test_a_replacement_that_holds_the_erased_goes_too_and_the_report_says_so(
+        self, memory: Memory, directory: Path
+    ) -> None:
+        told = Told(memory)
+        correction = memory.correct(ANN, told.found, f"{MARK}, Mexico")
+        memory.flush()
+        report = memory.erase(ANN, event="e1")
+        assert report.complete, report
+        assert (list(report.with_them), report.restated) == ([correction.event], ())
+        assert not memory.memories(ANN, everything=True)
+        assert not files_holding(directory, MARK)
+
+    def test_erasing_the_correction_itself_keeps_nothing_of_it(
+        self, memory: Memory, directory: Path
+    ) -> None:
+        memory.record_turn(ANN, text="I live in Oslo.", event_id="e1")
+        memory.flush()
+        (found,) = memory.memories(ANN)
+        correction = memory.correct(ANN, found, MARK)
+        memory.flush()
+        memory.recall(ANN, "Where does the user live?")
+        report = memory.erase(correction)
+        assert report.complete, report
+        assert not report.restated
+        assert [each.value for each in memory.memories(ANN)] == ["Oslo"]
+        assert not files_holding(directory, MARK)
+
+    def test_a_served_context_loses_what_is_erased_and_keeps_the_rest(
+        self, memory: Memory, directory: Path
+    ) -> None:
+        told = Told(memory)
+        memory.record_turn(ANN, text="I work at Hooli.")
+        memory.flush()
+        contexts = [
+            memory.recall(ANN, "Where does the user live and work?").context,
+            memory.recall(ANN, f"Is it {MARK}?").context,
+        ]
+        echo = "The user works at Hooli."
+        memory.flush()
+        report = memory.erase(ANN, event="e1")
+        assert report.complete, report
+        assert set(report.scrubbed) == set(contexts)
+        assert not files_holding(directory, MARK, SENTENCE, told.found.text)
+        texts = plain_texts(memory)
+        assert told.found.id.encode() not in texts[contexts[0]]
+        assert b"live and work" in texts[contexts[0]]
+        assert memory.memories(ANN)[0].id.encode() in texts[contexts[0]]
+        memory.record_turn(ANN, text=echo, role="assistant", event_id="echo")
+        memory.flush()
+        assert memory._host.store.outcome_of(ANN.path, "echo") == "rejected"
+        assert_sound(memory)
+
+    def test_what_recall_had_injected_is_blanked_in_the_turns_that_held_it(
+        self, memory: Memory, directory: Path
+    ) -> None:
+        told = Told(memory)
+        context = memory.recall(ANN, "Where does the user live?").text
+        assert MARK in context
+        text = f"{context} I work at Hooli."
+        memory.record_turn(ANN, text=text, served_spans=[(0, len(context))], event_id="turn")
+        memory.flush()
+        report = memory.erase(ANN, event="e1")
+        assert report.complete, report
+        assert "turn" in report.scrubbed
+        assert [each.value for each in memory.memories(ANN, everything=True)] == ["Hooli"]
+        assert not files_holding(directory, MARK, SENTENCE, told.found.text)
+        assert_sound(memory)
+
+    def test_a_statement_of_its_own_stays_and_the_report_is_not_complete(
+        self, memory: Memory
+    ) -> None:
+        Told(memory)
+        memory.record_turn(ANN, text=f"{MARK} is lovely in spring.", event_id="e2")
+        memory.record_turn(ANN, text=SENTENCE, event_id="e3")
+        memory.flush()
+        report = memory.erase(ANN, event="e1")
+        assert not report.complete
+        assert set(report.also_in) == {"e2", "e3"}
+        assert not report.with_them
+        assert [each.supports for each in memory.memories(ANN, attribute="residence")] == [("e3",)]
+        assert not memory.erase(ANN, event="e3").complete
+        assert memory.erase(ANN, event="e2").complete
+
+    def test_an_event_of_a_newer_release_that_holds_it_is_named(self, memory: Memory) -> None:
+        Told(memory)
+        files = memory._host.files
+        row = SealedRow("new", "dream.told", ANN.path, SAID, "user_said", 3, "r", "", 1, "", b"")
+        plain = msgspec.json.encode({"dream": f"I was in {MARK}"})
+        files.log.append([files.codec.with_plain(row, plain)])
+        report = memory.erase(ANN, event="e1")
+        assert report.also_in == ("new",)
+        assert not report.complete
+
+    def test_another_scope_that_says_the_same_is_neither_touched_nor_named(
+        self, memory: Memory
+    ) -> None:
+        ben = Scope(tenant="acme", user="ben")
+        memory.record_turn(ben, text=SENTENCE, event_id="theirs")
+        Told(memory)
+        before = memory.history(ben)
+        report = memory.erase(ANN, event="e1")
+        assert report.complete, report
+        assert report.elsewhere
+        assert not report.also_in
+        assert memory.history(ben) == before
+
+    def test_the_report_never_says_complete_while_a_store_keeps_it(
+        self, memory: Memory, directory: Path
+    ) -> None:
+        """A store that forgets to erase is found out, whichever it is."""
+        for kind in (StateStore, DuckIndex, EdgeIndex):
+            name = "erase_scope" if kind is StateStore else "erase"
+            memory.record_turn(ANN, text=f"I live in {MARK}{kind.__name__}.")
+            memory.flush()
+            with patch.object(kind, name, lambda *_, **__: 0):
+                report = memory.erase(ANN)
+            assert not report.complete, kind
+            assert memory.erase(ANN).complete
 
 
 def is_erased(memory: Memory, row: SealedRow) -> bool:

@@ -222,7 +222,7 @@ def test_proving_an_erasure_keeps_the_locks_of_this_process(tmp_path: Path) -> N
         log = memory._host.files.log._writer
         log.execute("BEGIN IMMEDIATE")
         files = sorted(each for each in (tmp_path / "memory").rglob("*") if each.is_file())
-        files_that_hold(tmp_path / "memory", files, {"I live in Xochimilco."})
+        files_that_hold(files, {"I live in Xochimilco."})
         probe = (
             "import sqlite3, sys; c = sqlite3.connect(sys.argv[1], timeout=0.1);"
             "c.execute('BEGIN IMMEDIATE')"
