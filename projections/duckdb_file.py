@@ -16,7 +16,7 @@ from typing import Any
 
 import duckdb
 
-from memstream.schemas.errors import MemstreamError, ProjectionDamaged
+from memstream.schemas.errors import IndexUnavailable, MemstreamError, ProjectionDamaged
 
 WAIT_S = 10.0
 """How long opening waits for a lock that another process holds, in seconds."""
@@ -49,10 +49,6 @@ _DAMAGE = (
     "FATAL Error",
     "Serialization Error",
 )
-
-
-class IndexUnavailable(MemstreamError):
-    """The analytics file cannot be opened or written now: locked, no permission, disk full."""
 
 
 class QueryRefused(MemstreamError):

@@ -8,7 +8,7 @@ from typing import Any
 import qdrant_edge as edge
 
 from memstream.processors.lexemes import query_weights
-from memstream.projections.queries import Channel, IndexQuery
+from memstream.projections.queries import Channel, Condition, IndexQuery, conditions
 
 
 def requests(query: IndexQuery, channels: Sequence[Channel], limit: int) -> list[edge.QueryRequest]:
@@ -38,25 +38,17 @@ def requests(query: IndexQuery, channels: Sequence[Channel], limit: int) -> list
 
 
 def _filter(query: IndexQuery) -> edge.Filter:
-    """The engine compares in 64-bit floats: exact until the year 2255, within 32 µs after.
+    return edge.Filter(must=[_condition(each) for each in conditions(query)])
 
-    "x > t" is asked as "x >= t + 1", so that rounding can only let too much through; the index
-    then takes that out.
-    """
-    must: list[Any] = [
-        matches("tenant", query.tenant),
-        matches_any("scope", query.scopes),
-        matches_any("status", query.statuses),
-        edge.FieldCondition("created_at", range=edge.RangeFloat(lte=float(query.known_at))),
-        edge.FieldCondition("expired_at", range=edge.RangeFloat(gte=float(query.known_at + 1))),
-    ]
-    if query.kinds is not None:
-        must.append(matches_any("kind", query.kinds))
-    if query.valid_at is not None:
-        at = query.valid_at
-        must.append(edge.FieldCondition("valid_from", range=edge.RangeFloat(lte=float(at))))
-        must.append(edge.FieldCondition("valid_to", range=edge.RangeFloat(gte=float(at + 1))))
-    return edge.Filter(must=must)
+
+def _condition(wanted: Condition) -> edge.FieldCondition:
+    if wanted.values:
+        return matches_any(wanted.field, wanted.values)
+    low, high = wanted.at_least, wanted.at_most
+    within = edge.RangeFloat(
+        gte=None if low is None else float(low), lte=None if high is None else float(high)
+    )
+    return edge.FieldCondition(wanted.field, range=within)
 
 
 def matches(field: str, value: str) -> edge.FieldCondition:
@@ -67,9 +59,3 @@ def matches(field: str, value: str) -> edge.FieldCondition:
 def matches_any(field: str, values: Sequence[str]) -> edge.FieldCondition:
     """The field has one of these values."""
     return edge.FieldCondition(field, match=edge.MatchAny(list(values)))
-
-
-def rounds(query: IndexQuery) -> bool:
-    """Whether the query's instants are too far away for the engine to compare them exactly, so
-    that hits have to be held against ``admits``."""
-    return max(abs(query.known_at), abs(query.valid_at or 0)) >= 2**53

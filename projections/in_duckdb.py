@@ -23,7 +23,6 @@ import msgspec
 from memstream.projections.duckdb_file import (
     REWRITE_SUFFIX,
     WAIT_S,
-    IndexUnavailable,
     QueryRefused,
     check_size,
     flush_to_disk,
@@ -34,7 +33,7 @@ from memstream.projections.duckdb_file import (
 )
 from memstream.projections.duckdb_rows import TABLES, rows_of
 from memstream.projections.projection import Generation, Step, offsets_after
-from memstream.schemas.errors import ProjectionDamaged, WrongGeneration
+from memstream.schemas.errors import IndexUnavailable, ProjectionDamaged, WrongGeneration
 from memstream.schemas.memories import Tally
 
 __all__ = ["LAYOUT", "DuckIndex", "IndexUnavailable", "QueryRefused", "sql_file"]

@@ -37,7 +37,7 @@ import msgspec
 import qdrant_edge as edge
 
 from memstream.processors.lexemes import sparse_weights
-from memstream.projections.edge_requests import matches, matches_any, requests, rounds
+from memstream.projections.edge_requests import matches, matches_any, requests
 from memstream.projections.edge_shard import (
     counted,
     created,
@@ -56,15 +56,9 @@ from memstream.projections.points import (
     decoded,
     words_of,
 )
-from memstream.projections.projection import Generation, Step, offsets_after
-from memstream.projections.queries import (
-    Answer,
-    Channel,
-    Hit,
-    IndexClosed,
-    IndexQuery,
-    admits,
-)
+from memstream.projections.projection import Generation, Step
+from memstream.projections.queries import Answer, Channel, IndexClosed, IndexQuery
+from memstream.projections.ranking import asked_at_first, best, hits
 from memstream.schemas.errors import ProjectionDamaged, UnsupportedFilter, WrongGeneration
 from memstream.schemas.memories import Memory, Tally
 
@@ -73,7 +67,6 @@ FLUSH_EVERY = 5_000
 UPSERT_AT_ONCE = 1_000
 """Points per engine call: an entry of the write-ahead log has to fit into 32 MB."""
 _Result = TypeVar("_Result")
-_TIES = 16
 _SCROLL = 5_000
 
 
@@ -179,16 +172,7 @@ class EdgeIndex:
                 if self._marker.pending:
                     self._recount()
                 stored = self._digests([*(new.id for new in change.points), *change.closed])
-                after = msgspec.structs.replace(
-                    self._marker,
-                    position=change.last_seq,
-                    positions=offsets_after(self._marker.positions, change.steps),
-                    pending=0,
-                )
-                for new in change.points:
-                    before = stored.get(new.id)
-                    after.count += before is None
-                    after.checksum += new.payload["digest"] - (before or 0)
+                after = self._marker.after(change, stored)
                 if points:
                     self._marker.pending = change.last_seq
                     self._write_marker()
@@ -223,22 +207,22 @@ class EdgeIndex:
                 f"{self._embedder.identity!r}); mend: rebuild with an embedder, or ask for "
                 'channels=("bm25",)'
             )
-        wanted = requests(query, query.channels, 2 * query.limit)
+        wanted = requests(query, query.channels, asked_at_first(query))
         with self._engine:
             self._open_or_raise()
             batch = edge.QueryBatchRequest(wanted)
             found = self._call("searching", partial(self._shard.query_batch, batch))
-            best: dict[Channel, list[tuple[float, Any]]] = {
-                channel: self._best(query, channel, points)
+            ranked: dict[Channel, list[tuple[float, Any]]] = {
+                channel: best(query, points, partial(self._more, query, channel))
                 for channel, points in zip(query.channels, found, strict=True)
             }
-            ids = list({name: None for scored in best.values() for _, name in scored})
+            ids = list({name: None for scored in ranked.values() for _, name in scored})
             records = self._retrieved(ids, ["record", "expired_at"])
         memories: dict[Any, Memory] = {}
         for record in records:
             payload = record.payload or {}
             memories[record.id] = decoded(payload["record"], payload["expired_at"])
-        return {channel: _hits(query, scored, memories) for channel, scored in best.items()}
+        return {channel: hits(query, scored, memories) for channel, scored in ranked.items()}
 
     def erase(self, scope: str, *, events: Sequence[str], memories: Sequence[str]) -> int:
         """Removes every version of the memories, or the whole scope where nothing is named.
@@ -308,32 +292,9 @@ class EdgeIndex:
             points.append(edge.Point(each.id, vectors, each.payload))
         return points
 
-    def _best(
-        self, query: IndexQuery, channel: Channel, points: list[edge.ScoredPoint]
-    ) -> list[tuple[float, Any]]:
-        """(score, point id) of the channel's best, in order.
-
-        Where the limit cuts through equal scores, the engine would pick among them by the order
-        in which they came, which no rebuild repeats. Twice the limit is asked for, then more, until
-        all that tie are there and their ids decide. Documents of one length that share one word
-        with the query tie, so this is common at the end of a list.
-        """
-        asked, limit = 2 * query.limit, query.limit
-        while (
-            len(points) == asked
-            and points[-1].score == points[limit - 1].score
-            and asked < _TIES * limit
-        ):
-            asked *= 4
-            (request,) = requests(query, (channel,), asked)
-            points = self._call("searching", partial(self._shard.query, request))
-        needed = len(points)
-        if needed > limit:
-            last = points[limit - 1].score
-            needed = next((at for at in range(limit, needed) if points[at].score != last), needed)
-        scored = [(point.score, point.id) for point in points[:needed]]
-        scored.sort(key=lambda each: (-each[0], each[1]))
-        return scored if rounds(query) else scored[:limit]
+    def _more(self, query: IndexQuery, channel: Channel, limit: int) -> list[edge.ScoredPoint]:
+        (request,) = requests(query, (channel,), limit)
+        return self._call("searching", partial(self._shard.query, request))
 
     def _settle(self) -> None:
         """After opening: finishes what a crash cut short, and counts."""
@@ -444,12 +405,3 @@ def _point(marker: Marker) -> edge.Point:
 
 def _copied(record: edge.Record) -> edge.Point:
     return edge.Point(record.id, record.vector or {}, record.payload)
-
-
-def _hits(
-    query: IndexQuery, scored: list[tuple[float, Any]], memories: dict[Any, Memory]
-) -> list[Hit]:
-    found = [(score, memories[name]) for score, name in scored]
-    if rounds(query):
-        found = [each for each in found if admits(query, each[1])][: query.limit]
-    return [Hit(memory, score, rank) for rank, (score, memory) in enumerate(found, start=1)]

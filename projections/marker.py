@@ -12,7 +12,8 @@ from typing import Any
 
 import msgspec
 
-from memstream.projections.projection import Generation
+from memstream.projections.points import Changes
+from memstream.projections.projection import Generation, offsets_after
 from memstream.schemas.errors import ProjectionDamaged
 
 MARKER = 0
@@ -32,6 +33,21 @@ class Marker(msgspec.Struct, forbid_unknown_fields=True):
     pending: int = 0
     unswept: bool = False
     positions: dict[int, int] = {}
+
+    def after(self, change: Changes, stored: Mapping[str, int]) -> Marker:
+        """The marker once the change is written; ``stored`` are the digests of the points that the
+        change writes anew, as far as they are there already."""
+        after = msgspec.structs.replace(
+            self,
+            position=change.last_seq,
+            positions=offsets_after(self.positions, change.steps),
+            pending=0,
+        )
+        for new in change.points:
+            before = stored.get(new.id)
+            after.count += before is None
+            after.checksum += new.payload["digest"] - (before or 0)
+        return after
 
     def payload(self) -> dict[str, Any]:
         """The marker as plain values, as it is stored."""

@@ -110,3 +110,41 @@ def admits(query: IndexQuery, memory: Memory) -> bool:
     return to_micros(memory.created_at) <= query.known_at and (
         memory.expired_at is None or query.known_at < to_micros(memory.expired_at)
     )
+
+
+class Condition(msgspec.Struct, frozen=True):
+    """One payload field of a point: it has one of ``values``, or lies between two instants, both
+    included."""
+
+    field: str
+    values: tuple[str, ...] = ()
+    at_least: int | None = None
+    at_most: int | None = None
+
+
+def conditions(query: IndexQuery) -> list[Condition]:
+    """What a point must meet to be found, for an engine that compares in 64-bit floats: exact
+    until the year 2255, within 32 µs after.
+
+    "x > t" is asked as "x >= t + 1", so that rounding can only let too much through; the index
+    then takes that out (see ``rounds``).
+    """
+    must = [
+        Condition("tenant", (query.tenant,)),
+        Condition("scope", query.scopes),
+        Condition("status", query.statuses),
+        Condition("created_at", at_most=query.known_at),
+        Condition("expired_at", at_least=query.known_at + 1),
+    ]
+    if query.kinds is not None:
+        must.append(Condition("kind", query.kinds))
+    if query.valid_at is not None:
+        must.append(Condition("valid_from", at_most=query.valid_at))
+        must.append(Condition("valid_to", at_least=query.valid_at + 1))
+    return must
+
+
+def rounds(query: IndexQuery) -> bool:
+    """Whether the query's instants are too far away for the engine to compare them exactly, so
+    that hits have to be held against ``admits``."""
+    return max(abs(query.known_at), abs(query.valid_at or 0)) >= 2**53

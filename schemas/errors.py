@@ -72,6 +72,11 @@ class ProjectionDamaged(MemstreamError):
     """A projection's counts or checksum do not match the log's position."""
 
 
+class IndexUnavailable(MemstreamError):
+    """An index cannot be opened, read or written now: locked, no permission, disk full, or its
+    server is away or refuses."""
+
+
 class LeaseHeld(MemstreamError):
     """Another process holds the worker lease of this directory."""
 

@@ -1,0 +1,95 @@
+"""What a Qdrant server is asked: collections, requests, filters, and the population of the IDF."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from qdrant_client import QdrantClient, models
+
+from memstream.processors.lexemes import query_weights
+from memstream.projections.points import KEYWORDS, RANGES
+from memstream.projections.queries import Channel, Condition, IndexQuery, conditions
+
+LINKS_OF_A_TENANT = 16
+"""Edges of a point in its tenant's HNSW graph, the engine's default. There is no graph over all
+tenants: every search names one."""
+
+
+def create(client: QdrantClient, collection: str, dimension: int) -> None:
+    """A collection with its payload indexes. Harmless where it is there already.
+
+    It has one shard, because the engine takes the IDF of each shard for itself.
+    """
+    if not client.collection_exists(collection):
+        dense = {}
+        if dimension:
+            # Vectors come normalised, so Dot is the cosine, and they are kept bit for bit.
+            dense = {"dense": models.VectorParams(size=dimension, distance=models.Distance.DOT)}
+        client.create_collection(
+            collection,
+            vectors_config=dense,
+            sparse_vectors_config={"bm25": models.SparseVectorParams(modifier=models.Modifier.IDF)},
+            shard_number=1,
+            hnsw_config=models.HnswConfigDiff(m=0, payload_m=LINKS_OF_A_TENANT),
+        )
+    tenant = models.KeywordIndexParams(type=models.KeywordIndexType.KEYWORD, is_tenant=True)
+    keyword = models.KeywordIndexParams(type=models.KeywordIndexType.KEYWORD)
+    instant = models.IntegerIndexParams(
+        type=models.IntegerIndexType.INTEGER, lookup=False, range=True
+    )
+    indexes: dict[str, Any] = {
+        "tenant": tenant,
+        **dict.fromkeys(KEYWORDS, keyword),
+        **dict.fromkeys(RANGES, instant),
+    }
+    for field, schema in indexes.items():
+        client.create_payload_index(collection, field, field_schema=schema, wait=True)
+
+
+def requests(
+    query: IndexQuery, channels: Sequence[Channel], limit: int
+) -> list[models.QueryRequest]:
+    """One request per channel, for ids and scores alone."""
+    condition = models.Filter(must=[_condition(each) for each in conditions(query)])
+    wanted: list[models.QueryRequest] = []
+    for channel in channels:
+        params = None
+        if channel == "bm25":
+            indices, values = query_weights(query.lexemes)
+            vector: Any = models.SparseVector(indices=list(indices), values=list(values))
+            tenant = models.Filter(must=[matches_any("tenant", (query.tenant,))])
+            params = models.SearchParams(idf=models.IdfCorpusParams(corpus=tenant))
+        else:
+            vector = [float(value) for value in query.vector or ()]
+        wanted.append(
+            models.QueryRequest(
+                query=models.NearestQuery(nearest=vector),
+                using=channel,
+                filter=condition,
+                limit=limit,
+                with_payload=False,
+                params=params,
+            )
+        )
+    return wanted
+
+
+def of_scope(scope: str, memories: Sequence[str] | None) -> models.Filter:
+    """The points of a scope, or (``memories``) those of these memories in it."""
+    must: list[Any] = [matches_any("scope", (scope,))]
+    if memories is not None:
+        must.append(matches_any("memory", memories))
+    return models.Filter(must=must)
+
+
+def matches_any(field: str, values: Sequence[str]) -> models.FieldCondition:
+    """The field has one of these values."""
+    return models.FieldCondition(key=field, match=models.MatchAny(any=list(values)))
+
+
+def _condition(wanted: Condition) -> models.FieldCondition:
+    if wanted.values:
+        return matches_any(wanted.field, wanted.values)
+    within = models.Range(gte=wanted.at_least, lte=wanted.at_most)
+    return models.FieldCondition(key=wanted.field, range=within)
