@@ -152,6 +152,11 @@ class EdgeIndex:
         """The next raw offset of every partition, as of ``position``."""
         return dict(self._marker.positions)
 
+    @property
+    def unfinished(self) -> bool:
+        """Whether a crash cut an apply short; the same steps applied again heal it."""
+        return bool(self._marker.pending)
+
     def recorded_tally(self) -> Tally:
         """What was written, by the index's own account; ``tally`` is what is there."""
         return Tally(self._marker.count, self._marker.checksum)

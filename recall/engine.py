@@ -38,7 +38,8 @@ class Settings(msgspec.Struct, frozen=True):
     ``candidates`` are asked of each channel. ``floor`` is the least lexical score, ``dense_floor``
     the least cosine of an item that was found by meaning alone. The weights are the channels'
     shares in the fused score; for ``subject_weight``, ``neighbour_weight`` and
-    ``together_seconds`` see ``fusion.lifted``.
+    ``together_seconds`` see ``fusion.lifted``. ``after_seconds`` is the longest that
+    ``recall(after=...)`` waits before it answers from what there is.
     """
 
     candidates: int = 50
@@ -50,6 +51,7 @@ class Settings(msgspec.Struct, frozen=True):
     subject_weight: float = 0.2
     neighbour_weight: float = 0.2
     together_seconds: float = 120.0
+    after_seconds: float = 10.0
 
 
 class Embedding(Protocol):

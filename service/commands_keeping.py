@@ -14,7 +14,7 @@ from typing import Annotated
 import structlog
 import typer
 
-from memstream.schemas.errors import LeaseHeld, WrongGeneration
+from memstream.schemas.errors import WrongGeneration
 from memstream.service.commands_logging import configure_logging
 from memstream.service.commands_options import (
     CHECK_FAILED,
@@ -24,9 +24,7 @@ from memstream.service.commands_options import (
     EmbedderName,
     InDirectory,
     InScope,
-    Opened,
     Reason,
-    caught_up,
     directory_of,
     emit,
     instant,
@@ -74,8 +72,8 @@ def worker(
     """Process events into memories until interrupted.
 
     SIGINT or SIGTERM end it after its batch, with exit code 0. Waits while another process is
-    the worker. With --once: exit code 3 when events were left as
-    dead letters, 4 when another process is the worker.
+    the worker. With --once: exit code 3 when events were left as dead letters, 4 when another
+    process is the worker and does not hand over.
     """
     configure_logging(1 if log_json else ctx.meta.get("memstream.verbose", 0), as_json=log_json)
     host = Host(directory_of(ctx), SystemClock(), embedder=embedder, partitions=None)
@@ -84,12 +82,10 @@ def worker(
         if host.stale():
             raise WrongGeneration(host.stale())
         if once or retry:
-            _must_be_worker(host)
             if retry:
-                with host.working():
-                    went = host.stores.open_projections().retry_dead_letters()
-                note(f"{went} dead letters went through")
-            caught_up(Opened(host))
+                note(f"{host.retry_dead_letters()} dead letters went through")
+            with Meter("processing") as meter:
+                host.drain(progress=meter)
             if host.store.dead_letters():
                 warn(f"{len(host.store.dead_letters())} dead letters; see memstream doctor")
             if once:
@@ -282,14 +278,6 @@ def erase(
 
 
 # Parts
-
-
-def _must_be_worker(host: Host) -> None:
-    if not host.files.lease.acquire():
-        raise LeaseHeld(
-            f"{host.files.root}: {host.worker_elsewhere()} is the worker; mend: let it do the "
-            "work, or stop it first"
-        )
 
 
 def _print_rebuild(report: RebuildReport) -> None:

@@ -19,7 +19,7 @@ import typer
 from typer.core import TyperCommand
 
 from memstream.recall.engine import Settings
-from memstream.schemas.errors import Fault, InvalidScope, NotFound
+from memstream.schemas.errors import Fault, InvalidScope, LeaseHeld, NotFound
 from memstream.schemas.instants import parse_instant
 from memstream.schemas.scope import OWNERS, Scope
 from memstream.service.host import Host
@@ -36,7 +36,6 @@ INTERRUPTED = 130
 PIPE_CLOSED = 141
 
 DEFAULT_DIRECTORY = "memory"
-WAIT_SECONDS = 10.0
 """How long a read waits for another process's worker before it answers from what there is."""
 
 _DIRECTORY, _SCOPE = "memstream.directory", "memstream.scope"
@@ -229,13 +228,10 @@ def caught_up(opened_: Opened, *, what: str = "processing") -> None:
     if stale:
         note(stale)
         return
-    if host.files.lease.held or host.files.lease.acquire():
-        with host.working(), Meter(what) as meter:
-            host.stores.open_projections().drain(progress=meter)
-        return
     try:
-        host.flush(WAIT_SECONDS)
-    except TimeoutError as error:
+        with Meter(what) as meter:
+            host.drain(progress=meter)
+    except LeaseHeld as error:
         note(f"the answer may be incomplete: {error}")
 
 

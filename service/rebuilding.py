@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import structlog
 
 from memstream.processors.lexemes import lexemes
-from memstream.projections.embedders import Embedder
+from memstream.projections.embedders import Embedder, NoEmbedder
 from memstream.projections.queries import Channel, IndexQuery
 from memstream.recall.scan import newest
 from memstream.schemas.errors import KeyDestroyed, ProjectionDamaged
@@ -19,6 +19,7 @@ from memstream.schemas.events import ContextServed
 from memstream.schemas.instants import OPEN_MICROS
 from memstream.schemas.memories import Tally
 from memstream.schemas.scope import Scope
+from memstream.service.choosing import Choice
 from memstream.service.directory import Stores, stamp_of
 from memstream.service.reports import RebuildReport, ReplayReport
 from memstream.streams.embedded import EmbeddedRuntime, Progress
@@ -45,7 +46,9 @@ def rebuilt(
     name = files.generations.create(stamp_of(host.pipeline, embedder))
     files.building.add(name)
     try:
-        beside = Stores(files, name, embedder, host.pipeline, writes=True)
+        beside = Stores(
+            files, name, Choice(embedder), lambda: host.pipeline, writes=True, mends=True
+        )
         try:
             runtime = beside.open_projections()
             runtime.drain(progress=progress)
@@ -97,7 +100,7 @@ def _caught_up(host: Host, ends: dict[int, int]) -> Tally | None:
     if host.stale():
         return None
     try:
-        host.stores.open_projections().drain(until=ends)
+        host.runtime().drain(until=ends)
         return host.store.tally()
     except ProjectionDamaged as error:
         _LOGGER.warning("rebuilding_from_the_log_alone", problem=str(error))
@@ -111,7 +114,7 @@ def replayed(
     log = host.files.log
     folder = Path(tempfile.mkdtemp(prefix=".replay-", dir=host.files.root))
     try:
-        stamp = stamp_of(host.pipeline, host.stores.embedder)
+        stamp = stamp_of(host.pipeline, NoEmbedder())
         store = StateStore.open(folder / "state.db", stamp)
         try:
             runtime = EmbeddedRuntime(

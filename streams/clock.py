@@ -65,7 +65,17 @@ class Deadline:
     @property
     def passed(self) -> bool:
         """Whether the time is up."""
-        return self._end is not None and time.monotonic() > self._end
+        return self._end is not None and time.monotonic() >= self._end
+
+    @property
+    def runs(self) -> bool:
+        """Whether it has an end at all."""
+        return self._end is not None
+
+    @property
+    def left_s(self) -> float | None:
+        """Seconds until it passes, never below 0; None where it never does."""
+        return None if self._end is None else max(0.0, self._end - time.monotonic())
 
 
 def new_id(clock: Clock) -> str:

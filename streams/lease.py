@@ -5,6 +5,10 @@ system drops it when the process ends, however it ends. It is tied to the open f
 process (``flock``, on Windows a byte range lock), so threads of one process exclude each other as
 well, and reading the file elsewhere in the process does not drop it. Who holds it stands in a
 file beside it, for messages only: it may be stale and nothing depends on it.
+
+Whoever wants a lease that is held stands in line: that is a second lock, on ``worker.line``, which
+one process at a time has. The holder sees that it is taken and gives the lease back; nobody takes
+the lease past the one in line, so two that want it take turns. A dead one leaves the line at once.
 """
 
 from __future__ import annotations
@@ -51,10 +55,12 @@ class WorkerLease:
 
     def __init__(self, directory: Path, clock: Clock) -> None:
         self.path = directory / "worker.lease"
+        self._line_path = directory / "worker.line"
         self._holder_path = directory / "worker.json"
         self._clock = clock
         self._lock = threading.Lock()
         self._handle: int | None = None
+        self._place: int | None = None
         _LEASES.add(self)
 
     @property
@@ -62,27 +68,64 @@ class WorkerLease:
         """Whether this object holds the lease."""
         return self._handle is not None
 
-    def acquire(self) -> bool:
-        """Takes the lease if it is free; True if this object holds it now. Never waits.
+    @property
+    def wanted(self) -> bool:
+        """Whether somebody else stands in line. A probe of two system calls."""
+        with self._lock:
+            if self._place is not None:
+                return False
+            try:
+                place = self._locked(self._line_path)
+            except FileUnavailable:  # what cannot be opened, nobody stands in
+                return False
+            if place is None:
+                return True
+            os.close(place)
+            return False
+
+    def acquire(self, *, stay: bool = False) -> bool:
+        """Takes the lease if it is free and nobody else is in line; True if this object holds it
+        now. Never waits. ``stay``: where it is not free, stands in line until it is taken at a
+        later call, or until ``leave``.
 
         Raises ``FileUnavailable`` if the directory cannot be used.
         """
         with self._lock:
             if self._handle is not None:
                 return True
-            try:
-                handle = os.open(self.path, os.O_CREAT | os.O_RDWR, 0o600)
-            except OSError as error:
-                raise FileUnavailable(
-                    f"worker lease {self.path} cannot be taken: {error.strerror}; mend: check "
-                    "that the directory exists and is writable"
-                ) from error
-            if not _try_lock(handle):
+            if stay and self._place is None:
+                self._place = self._locked(self._line_path)
+            handle = self._locked(self.path)
+            if handle is None:
+                return False
+            place = self._place if self._place is not None else self._locked(self._line_path)
+            if place is None:  # somebody else comes first
                 os.close(handle)
                 return False
-            self._handle = handle
+            self._handle, self._place = handle, None
+            os.close(place)
             self._tell()
             return True
+
+    def leave(self) -> None:
+        """Out of the line. Idempotent."""
+        with self._lock:
+            place, self._place = self._place, None
+            if place is not None:
+                os.close(place)
+
+    def _locked(self, path: Path) -> int | None:
+        try:
+            handle = os.open(path, os.O_CREAT | os.O_RDWR, 0o600)
+        except OSError as error:
+            raise FileUnavailable(
+                f"worker lease {path} cannot be taken: {error.strerror}; mend: check "
+                "that the directory exists and is writable"
+            ) from error
+        if not _try_lock(handle):
+            os.close(handle)
+            return None
+        return handle
 
     def holder(self) -> Holder | None:
         """Who took the lease last, for messages; None if nobody did or it was released."""
@@ -92,7 +135,8 @@ class WorkerLease:
             return None
 
     def release(self) -> None:
-        """Gives the lease back. Idempotent; harmless for one that is not held."""
+        """Gives the lease back, and any place in line. Idempotent."""
+        self.leave()
         with self._lock:
             handle, self._handle = self._handle, None
             if handle is not None:
@@ -103,9 +147,10 @@ class WorkerLease:
     def _forget(self) -> None:
         """In a forked child: the lease is the parent's. Its lock stays with the parent's file."""
         self._lock = threading.Lock()
-        handle, self._handle = self._handle, None
-        if handle is not None:
-            os.close(handle)
+        for handle in (self._handle, self._place):
+            if handle is not None:
+                os.close(handle)
+        self._handle = self._place = None
 
     def __enter__(self) -> Self:
         if not self.acquire():

@@ -1,0 +1,34 @@
+"""The vector index as recall asks it, with the state to answer where the index cannot."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from memstream.projections.in_edge import EdgeIndex
+from memstream.projections.queries import Answer, IndexQuery
+from memstream.recall.scan import scanned
+from memstream.schemas.errors import MemstreamError, UnsupportedFilter
+
+if TYPE_CHECKING:
+    from memstream.service.host import Host
+
+
+class IndexReader:
+    """The vector index for one question. If it fails or is swapped away meanwhile, the state
+    answers in its place and ``reasons`` says so."""
+
+    def __init__(self, host: Host, edge: EdgeIndex, reasons: list[str]) -> None:
+        self._host = host
+        self._edge = edge
+        self._reasons = reasons
+
+    def search(self, query: IndexQuery) -> Answer:
+        """The hits. Raises ``UnsupportedFilter``, and what reading the state raises."""
+        try:
+            return self._edge.search(query)
+        except UnsupportedFilter:
+            raise
+        except MemstreamError as error:
+            self._reasons.append(f"{error}; served by a lexical scan of the state")
+        store = self._host.store
+        return scanned([each for path in query.scopes for each in store.memories_of(path)], query)
