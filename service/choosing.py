@@ -17,6 +17,7 @@ from memstream.projections.embedders import (
     NoEmbedder,
     embedder_named,
 )
+from memstream.projections.generations import Generations
 from memstream.schemas.errors import WrongGeneration
 
 _LOGGER = structlog.get_logger(__name__)
@@ -32,6 +33,15 @@ class Choice(msgspec.Struct, frozen=True):
 def embedder_of(asked: str | Embedder) -> Embedder:
     """An embedder given by its name or as it is. Raises ``EmbedderUnavailable``."""
     return embedder_named(asked) if isinstance(asked, str) else asked
+
+
+def first(generations: Generations, asked: str | Embedder | None) -> Embedder:
+    """The embedder of the first generation: the one asked for; else the one of generations that
+    are there though none is served, since the file that named it was lost; else none."""
+    if asked is not None:
+        return embedder_of(asked)
+    names = generations.names()
+    return present(generations.stamp(names[-1]).embedder, None) if names else NoEmbedder()
 
 
 def fitting(root: Path, identity: str, asked: str | Embedder | None) -> Choice:

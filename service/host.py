@@ -20,7 +20,7 @@ import msgspec
 import structlog
 
 from memstream.processors.pipeline import Pipeline
-from memstream.projections.embedders import Embedder, NoEmbedder
+from memstream.projections.embedders import Embedder
 from memstream.projections.in_duckdb import sql_file
 from memstream.projections.snapshot import snapshot
 from memstream.schemas.errors import (
@@ -35,7 +35,7 @@ from memstream.schemas.errors import (
 from memstream.schemas.events import Event
 from memstream.schemas.memories import Memory
 from memstream.schemas.scope import Scope
-from memstream.service.choosing import Choice, embedder_of, fitting, present
+from memstream.service.choosing import Choice, embedder_of, first, fitting, present
 from memstream.service.directory import (
     Files,
     Stores,
@@ -563,20 +563,10 @@ class Host:
                     "holds the worker lease without making one; mend: stop that process"
                 )
             if name is None:
-                embedder = self._first_embedder()
+                embedder = first(self.files.generations, self._asked_embedder)
                 name = self.files.generations.create(stamp_of(self.pipeline, embedder))
                 self.files.generations.serve(name)
             return name
-
-    def _first_embedder(self) -> Embedder:
-        """The one asked for; else the one of generations that are there though none is served,
-        since the file that named it was lost; else none."""
-        if self._asked_embedder is not None:
-            return embedder_of(self._asked_embedder)
-        names = self.files.generations.names()
-        if not names:
-            return NoEmbedder()
-        return present(self.files.generations.stamp(names[-1]).embedder, None)
 
     def _choice(self, identity: str) -> Choice:
         asked = self._embedders.get(identity, self._asked_embedder)
