@@ -8,6 +8,7 @@ moved to another event. The codec is the only caller.
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterable
 from typing import Protocol
 
 from cryptography.exceptions import InvalidTag
@@ -23,25 +24,55 @@ NONCE_BYTES = 12
 class KeyRing(Protocol):
     """Holds the data keys, one current key per subject. Implementations are durable.
 
-    ``key_for`` returns the subject's current (key id, key), made and stored durably first where
-    there is none. ``key_by_id`` raises ``KeyDestroyed`` for a key that was destroyed and
-    ``SealBroken`` for one it never had. ``destroy`` takes every key of the subject, or those made
-    before the key ``older_than``; it is durable before it returns, removes the keys' bytes, and
-    returns the ids of the keys it destroyed. ``rotate`` gives the subject a new
-    current key and keeps the old ones readable. ``nonce`` is fresh randomness.
+    ``key_for`` returns the (key id, key) to seal one event of the subject with; it is made and
+    stored durably first where there is none. A ring may bound how many events one key seals: it
+    then goes on to a new key by itself and keeps the old one readable. ``ensure`` prepares
+    ``key_for`` for many subjects at once.
+
+    ``key_by_id`` raises ``KeyDestroyed`` for a key that was destroyed and ``SealBroken`` for one it
+    never had. ``keys_by_id`` gives many keys in one query, without the destroyed and the unknown;
+    ``key_by_id`` then answers for them from memory.
+
+    ``rotate`` gives the subject a new current key and keeps the old ones readable. ``destroy``
+    takes every key of the subject; ``older_than`` narrows it to keys made before that one, and
+    ``key_ids`` to the keys named, of which there may be none. A key named in either that is none
+    of the subject's raises ``SealBroken`` and nothing is destroyed. It is durable before it
+    returns, removes the keys' bytes, and returns the ids of the keys it destroyed. ``destroyed``
+    lists all that ever were. After either has returned, no call of any process that starts then
+    gets a key that was destroyed, or seals with one older than the new one.
+
+    ``nonce`` is fresh randomness.
     """
 
     def key_for(self, subject: str) -> tuple[str, bytes]: ...
 
+    def ensure(self, subjects: Iterable[str]) -> None: ...
+
     def key_by_id(self, key_id: str) -> bytes: ...
+
+    def keys_by_id(self, key_ids: Iterable[str]) -> dict[str, bytes]: ...
 
     def rotate(self, subject: str) -> tuple[str, bytes]: ...
 
-    def destroy(self, subject: str, *, older_than: str | None = None) -> list[str]: ...
+    def destroy(
+        self,
+        subject: str,
+        *,
+        older_than: str | None = None,
+        key_ids: Collection[str] | None = None,
+    ) -> list[str]: ...
+
+    def destroyed(self, subject: str) -> list[str]: ...
 
     def nonce(self) -> bytes: ...
 
     def close(self) -> None: ...
+
+
+def may_be_key_id(text: str) -> bool:
+    """Whether a ring can look for the text at all. Ids come out of envelopes, so a hostile one may
+    hold what a store refuses; such a key is unknown, and no fault of the store."""
+    return text.isascii() and text.isprintable()
 
 
 class Sealer:

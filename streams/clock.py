@@ -12,9 +12,12 @@ from uuid import UUID
 
 
 class Clock(Protocol):
-    """``now`` is an aware UTC datetime. ``entropy`` gives that many random bytes."""
+    """``now`` is an aware UTC datetime. ``monotonic`` counts seconds from some moment on and never
+    goes back, whatever ``now`` does. ``entropy`` gives that many random bytes."""
 
     def now(self) -> datetime: ...
+
+    def monotonic(self) -> float: ...
 
     def entropy(self, count: int) -> bytes: ...
 
@@ -25,8 +28,15 @@ class SystemClock:
     def now(self) -> datetime:
         return datetime.now(UTC)
 
+    def monotonic(self) -> float:
+        return time.clock_gettime(_MONOTONIC) if _MONOTONIC is not None else time.monotonic()
+
     def entropy(self, count: int) -> bytes:
         return os.urandom(count)
+
+
+# The clock that goes on while the machine sleeps, where the system has it.
+_MONOTONIC: int | None = getattr(time, "CLOCK_BOOTTIME", None)
 
 
 class ManualClock:
@@ -46,6 +56,9 @@ class ManualClock:
     def now(self) -> datetime:
         self._now += self._step
         return self._now
+
+    def monotonic(self) -> float:
+        return self._now.timestamp()
 
     def advance(self, by: timedelta) -> None:
         """Moves the clock forward."""

@@ -12,22 +12,23 @@ overlaps ``destroy`` gets the key of before or of after.
 
 from __future__ import annotations
 
+import json
 import mmap
 import os
 import sqlite3
 import stat
 import threading
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from uuid import UUID
-from weakref import WeakSet
 
 import structlog
 
 from memstream.schemas.errors import KeyDestroyed, SealBroken
-from memstream.schemas.sealing import KEY_BYTES, NONCE_BYTES
+from memstream.schemas.sealing import KEY_BYTES, may_be_key_id
 from memstream.streams.clock import Clock
+from memstream.streams.nonces import Nonces
 from memstream.streams.sqlite_files import (
     WAIT_SECONDS,
     FileKind,
@@ -60,7 +61,6 @@ KEY_FILE = FileKind(
 """``number`` counts up in the order the keys were made. ``key`` is NULL once it was destroyed; its
 id stays, so that it is known to be gone."""
 
-_NONCES_AT_ONCE = 512
 _MOST_CACHED = 50_000
 _EPOCH_BYTES = 8
 
@@ -79,8 +79,7 @@ class SqliteKeyRing:
         self._clock = clock
         self._process = os.getpid()
         self._lock = threading.RLock()
-        self._nonces: list[bytes] = []
-        _OPEN_RINGS.add(self)
+        self._nonces = Nonces(clock, self._check_process)
         self._current: dict[str, tuple[str, bytes]] = {}
         self._by_id: dict[str, bytes] = {}
         self._connection = open_file(path, KEY_FILE, wait_s=wait_s)
@@ -108,6 +107,8 @@ class SqliteKeyRing:
             found = self._by_id.get(key_id)
             if found is not None:
                 return found
+        if not may_be_key_id(key_id):
+            raise self._unknown(key_id)
         with self._guard("read"):
             self._refresh()
             query = "SELECT key FROM keys WHERE key_id = ?"
@@ -122,8 +123,24 @@ class SqliteKeyRing:
             self._remember(key_id, key)
             return key
 
+    def keys_by_id(self, key_ids: Iterable[str]) -> dict[str, bytes]:
+        with self._guard("read"):
+            self._refresh()
+            query = (
+                "SELECT key_id, key FROM keys WHERE key NOT NULL"
+                " AND key_id IN (SELECT value FROM json_each(?))"
+            )
+            wanted = json.dumps(sorted(each for each in {*key_ids} if may_be_key_id(each)))
+            found = {
+                key_id: bytes(key)
+                for key_id, key in self._connection.execute(query, (wanted,)).fetchall()
+            }
+            for key_id, key in found.items():
+                self._remember(key_id, key)
+            return found
+
     def ensure(self, subjects: Iterable[str]) -> None:
-        """Makes the missing keys of many subjects in one commit; an importer calls it ahead."""
+        """As the protocol says, in one commit."""
         with self._guard("written"):
             self._refresh()
             missing = sorted({each for each in subjects if each not in self._current})
@@ -141,16 +158,27 @@ class SqliteKeyRing:
                 self._insert_missing(subject)
             return self._current_key(subject)
 
-    def destroy(self, subject: str, *, older_than: str | None = None) -> list[str]:
+    def destroy(
+        self,
+        subject: str,
+        *,
+        older_than: str | None = None,
+        key_ids: Collection[str] | None = None,
+    ) -> list[str]:
         """As the protocol says. Calling it again finishes one that a crash or an error cut off;
-        the ids it returns are those destroyed by this call. Raises ``FileUnavailable``, and
-        ``SealBroken`` where ``older_than`` is no key of this ring."""
+        the ids it returns are those destroyed by this call. Raises ``FileUnavailable`` too."""
         with self._guard("rewritten"):
             query = "SELECT key_id, key FROM keys WHERE subject = ? AND key NOT NULL"
             values: list[str | int] = [subject]
             if older_than is not None:
                 query += " AND number < ?"
-                values.append(self._number(older_than))
+                values.append(self._number(subject, older_than))
+            if key_ids is not None:
+                for key_id in key_ids:
+                    self._number(subject, key_id)
+                query += " AND key_id IN (SELECT value FROM json_each(?))"
+                values.append(json.dumps(list(key_ids)))
+            query += " ORDER BY number"
             with self._destroying():
                 gone = self._connection.execute(query, values).fetchall()
                 update = "UPDATE keys SET key = NULL, current = 0 WHERE key_id = ?"
@@ -161,21 +189,12 @@ class SqliteKeyRing:
             return [key_id for key_id, _ in gone]
 
     def destroyed(self, subject: str) -> list[str]:
-        """The ids of all keys of a subject that were ever destroyed."""
         with self._guard("read"):
             query = "SELECT key_id FROM keys WHERE subject = ? AND key IS NULL ORDER BY number"
             return [key_id for (key_id,) in self._connection.execute(query, (subject,)).fetchall()]
 
     def nonce(self) -> bytes:
-        try:
-            return self._nonces.pop()
-        except IndexError:
-            if self._process != os.getpid():
-                self._refuse_fork()
-            block = self._clock.entropy(NONCE_BYTES * _NONCES_AT_ONCE)
-            starts = range(NONCE_BYTES, len(block), NONCE_BYTES)
-            self._nonces.extend([block[start : start + NONCE_BYTES] for start in starts])
-            return block[:NONCE_BYTES]
+        return self._nonces.draw()
 
     def close(self) -> None:
         """Idempotent."""
@@ -200,16 +219,18 @@ class SqliteKeyRing:
             self._remember(key_id, key)
             return key_id, key
 
-    def _number(self, key_id: str) -> int:
-        query = "SELECT number FROM keys WHERE key_id = ?"
-        row = self._connection.execute(query, (key_id,)).fetchone()
+    def _number(self, subject: str, key_id: str) -> int:
+        if not may_be_key_id(key_id):
+            raise self._unknown(key_id)
+        query = "SELECT number FROM keys WHERE key_id = ? AND subject = ?"
+        row = self._connection.execute(query, (key_id, subject)).fetchone()
         if row is None:
             raise self._unknown(key_id)
         return int(row[0])
 
     def _unknown(self, key_id: str) -> SealBroken:
         return SealBroken(
-            f"key {key_id}: not in key ring {self.path}; mend: restore the key ring that belongs "
+            f"key {key_id!a}: not in key ring {self.path}; mend: restore the key ring that belongs "
             "to this log"
         )
 
@@ -264,30 +285,17 @@ class SqliteKeyRing:
     @contextmanager
     def _guard(self, doing: str) -> Iterator[None]:
         with self._lock:
-            if self._process != os.getpid():
-                self._refuse_fork()
+            self._check_process()
             try:
                 yield
             except (sqlite3.Error, OSError) as error:
                 raise stated(error, self.path, KEY_FILE, doing) from error
 
-    def _refuse_fork(self) -> None:
-        raise FileUnavailable(
-            f"key ring {self.path}: opened before a fork; mend: open it in the child process"
-        )
-
-
-_OPEN_RINGS: WeakSet[SqliteKeyRing] = WeakSet()
-
-
-def _forget_after_fork() -> None:
-    # A nonce must never be used twice under one key: the child starts with none and is refused.
-    for ring in _OPEN_RINGS:
-        ring._nonces.clear()
-
-
-if hasattr(os, "register_at_fork"):  # where there is no fork there is nothing to forget
-    os.register_at_fork(after_in_child=_forget_after_fork)
+    def _check_process(self) -> None:
+        if self._process != os.getpid():
+            raise FileUnavailable(
+                f"key ring {self.path}: opened before a fork; mend: open it in the child process"
+            )
 
 
 def _is_odd(epoch: bytes) -> bool:
