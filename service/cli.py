@@ -17,6 +17,7 @@ from typer.core import TyperGroup
 
 from memstream.schemas.errors import MemstreamError
 from memstream.service import (
+    commands_kafka,
     commands_keeping,
     commands_reading,
     commands_recording,
@@ -81,7 +82,13 @@ def memstream(
         typer.echo(ctx.get_help())
 
 
-for each in (commands_recording, commands_reading, commands_keeping, commands_trying):
+for each in (
+    commands_recording,
+    commands_reading,
+    commands_keeping,
+    commands_trying,
+    commands_kafka,
+):
     app.add_typer(each.commands)
 
 

@@ -6,6 +6,7 @@ retention decide whether the log is still the truth.
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -16,6 +17,7 @@ from kafka.admin import ConfigResource, ConfigResourceType
 from kafka.errors import KafkaError
 
 from memstream.schemas.errors import LogUnavailable
+from memstream.streams.clock import Deadline
 from memstream.streams.kafka_settings import KafkaSettings, connection
 
 EVENTS = "events"
@@ -118,20 +120,28 @@ def topic_faults(settings: KafkaSettings, specs: Sequence[TopicSpec]) -> list[To
 
 
 def mend_topics(settings: KafkaSettings, specs: Sequence[TopicSpec]) -> list[TopicFault]:
-    """Sets what differs in the topics' settings; returns what cannot be set that way."""
+    """Sets what differs in the topics' settings; returns what differs still, because it cannot be
+    set that way or was not taken on within the settings' wait."""
+    faults = topic_faults(settings, specs)
     changes: dict[str, dict[str, str]] = {}
-    for fault in topic_faults(settings, specs):
+    for fault in faults:
         if fault.mend == _MEND:
             changes.setdefault(fault.topic, {})[fault.what] = fault.wanted
-    if changes:
-        with _administering(settings, "changed") as admin:
-            admin.alter_configs(
-                [
-                    ConfigResource(ConfigResourceType.TOPIC, name, values)
-                    for name, values in changes.items()
-                ]
-            )
-    return [each for each in topic_faults(settings, specs) if each.mend != _MEND]
+    if not changes:
+        return faults
+    with _administering(settings, "changed") as admin:
+        admin.alter_configs(
+            [
+                ConfigResource(ConfigResourceType.TOPIC, name, values)
+                for name, values in changes.items()
+            ]
+        )
+    # The controller answers before the brokers know.
+    deadline, pause = Deadline(settings.wait_s), threading.Event()
+    while any(each.mend == _MEND for each in faults) and not deadline.passed:
+        pause.wait(0.05)
+        faults = topic_faults(settings, specs)
+    return faults
 
 
 _MEND = "memstream topics --mend"
