@@ -18,7 +18,7 @@ from memstream.processors.rules import Rulebook
 from memstream.processors.words import Words
 
 
-class Speaker(msgspec.Struct, frozen=True):
+class Speaker(msgspec.Struct, frozen=True, gc=False):
     """Who speaks: "user", or the name of an actor. ``people`` may be read as subjects."""
 
     name: str
@@ -63,7 +63,7 @@ class Clause:
         self.spoken.add(words.norm[index], words.raw[index], words.start[index], words.end[index])
 
 
-class Dated(msgspec.Struct, frozen=True):
+class Dated(msgspec.Struct, frozen=True, gc=False):
     """The words of a sentence that dates take up, and the dates by their first word."""
 
     taken: frozenset[int]

@@ -21,7 +21,7 @@ from memstream.processors.dates_expression import Expression
 __all__ = ["DateSpan", "find_dates"]
 
 
-class DateSpan(msgspec.Struct, frozen=True):
+class DateSpan(msgspec.Struct, frozen=True, gc=False):
     """One date expression: where it stands and the time it means.
 
     `start` and `end` are UTC instants, half-open. An `end` of None with a start is open-ended

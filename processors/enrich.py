@@ -53,7 +53,7 @@ _PRIVATE = (
 _ATTRIBUTE_SENSITIVITY = {"allergy": "health", "health_condition": "health"}
 
 
-class Mentions(msgspec.Struct, frozen=True):
+class Mentions(msgspec.Struct, frozen=True, gc=False):
     """The latest memories of a scope that mention one entity."""
 
     memories: tuple[str, ...] = ()

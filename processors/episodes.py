@@ -30,7 +30,7 @@ _LABELS = {
 _FIRST_WORD = re.compile(r"[A-Za-z]+|[^\W_]")
 
 
-class Remainder(msgspec.Struct, frozen=True):
+class Remainder(msgspec.Struct, frozen=True, gc=False):
     """The sentences of one event that are kept as free text."""
 
     value: str

@@ -84,25 +84,25 @@ class GatePolicy(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return hashlib.sha256(encoded).hexdigest()[:16]
 
 
-class GateMark(msgspec.Struct, frozen=True):
+class GateMark(msgspec.Struct, frozen=True, gc=False):
     """State: this event was decided, and how."""
 
     outcome: Outcome
 
 
-class ServedMark(msgspec.Struct, frozen=True):
+class ServedMark(msgspec.Struct, frozen=True, gc=False):
     """State: a text was served, first to a context observed at ``at``."""
 
     at: datetime
 
 
-class _Seen(msgspec.Struct, frozen=True):
+class _Seen(msgspec.Struct, frozen=True, gc=False):
     """State: a text was said before."""
 
     event: str
 
 
-class _Decision(msgspec.Struct, frozen=True):
+class _Decision(msgspec.Struct, frozen=True, gc=False):
     outcome: Outcome
     reason: str
     score: float = 0.0
@@ -113,7 +113,7 @@ _RECORDED = _Decision("stored", "recorded", 1.0)
 _REVIEWABLE = ("held", "quarantined")
 
 
-class Verdict(msgspec.Struct, frozen=True):
+class Verdict(msgspec.Struct, frozen=True, gc=False):
     """State: the review that counts for one event."""
 
     approved: bool

@@ -17,7 +17,7 @@ __all__ = ["Rating", "is_bulk", "is_failure", "pasted_blocks", "rated"]
 _RATED = 4_000  # characters
 
 
-class Rating(msgspec.Struct, frozen=True):
+class Rating(msgspec.Struct, frozen=True, gc=False):
     """From 0 to 1 each: how long it holds, how much it would hurt in the wrong hands, the risk
     that it overturns what was said before."""
 

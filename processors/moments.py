@@ -14,7 +14,7 @@ _MOMENTS = frozenset(("second", "minute", "hour"))
 _DAY = timedelta(days=1)
 
 
-class Validity(msgspec.Struct, frozen=True):
+class Validity(msgspec.Struct, frozen=True, gc=False):
     """How long a fact is true, and ``note``: that in words, empty where no date was given.
     ``ends`` is True where it says no more than that the fact ended at ``valid_from``."""
 

@@ -11,7 +11,7 @@ from memstream.processors.rules import Rulebook
 from memstream.processors.words import Words
 
 
-class Value(msgspec.Struct, frozen=True):
+class Value(msgspec.Struct, frozen=True, gc=False):
     """One value: its form in the slot, as it is spoken in a sentence, and its [start, end)."""
 
     value: str

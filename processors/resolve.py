@@ -37,7 +37,7 @@ _EVENT_OF_STATUS: dict[Status, str] = {
 }
 
 
-class Known(msgspec.Struct, frozen=True):
+class Known(msgspec.Struct, frozen=True, gc=False):
     """The last version of one memory that was yielded, and what it looked like."""
 
     id: str
@@ -45,14 +45,14 @@ class Known(msgspec.Struct, frozen=True):
     signature: str
 
 
-class Lane(msgspec.Struct, frozen=True):
+class Lane(msgspec.Struct, frozen=True, gc=False):
     """Everything that was ever asserted in one lane, and what became of it."""
 
     assertions: tuple[Assertion, ...] = ()
     known: tuple[Known, ...] = ()
 
 
-class LanesOf(msgspec.Struct, frozen=True):
+class LanesOf(msgspec.Struct, frozen=True, gc=False):
     """The lanes that one held event's assertions stand in: where its review must look."""
 
     keys: tuple[str, ...] = ()

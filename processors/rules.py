@@ -25,7 +25,7 @@ from memstream.processors.rule_patterns import Saying, entries_of, sayings
 from memstream.processors.words import CODE, REDACTED, Phrases
 
 
-class Match(msgspec.Struct, frozen=True):
+class Match(msgspec.Struct, frozen=True, gc=False):
     """A rule that fits a clause: [start, end) word ranges of its captures. The range of an open
     capture, the last thing in a pattern, runs to the clause's end. ``literals`` counts the words
     the pattern itself named; ``end`` is where the pattern ends, or the clause."""

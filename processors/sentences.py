@@ -22,7 +22,7 @@ LONGEST = 1200
 bounded time."""
 
 
-class Sentence(msgspec.Struct, frozen=True):
+class Sentence(msgspec.Struct, frozen=True, gc=False):
     """One sentence: its [start, end) in the text, its words, its language ("en" or "zh").
 
     ``quotes`` are [start, end) ranges, relative to the sentence, inside quotation marks.

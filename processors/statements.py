@@ -25,7 +25,7 @@ from memstream.processors.words import Words, split_words
 from memstream.schemas.attributes import Attributes
 
 
-class Fact(msgspec.Struct, frozen=True, kw_only=True):
+class Fact(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     """What a rule read in one sentence. ``start`` and ``end`` are relative to the sentence."""
 
     rule: Rule
@@ -48,7 +48,7 @@ class Fact(msgspec.Struct, frozen=True, kw_only=True):
     end: int
 
 
-class Statement(msgspec.Struct, frozen=True):
+class Statement(msgspec.Struct, frozen=True, gc=False):
     """What one sentence states. ``covered``: its facts say all of it. ``corrects``: it announces
     a correction. ``meant``: (right, wrong) of "I meant X, not Y"."""
 

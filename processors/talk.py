@@ -21,7 +21,7 @@ __all__ = ["Reading", "read_turn"]
 Saying = Literal["nothing", "pleasantry", "question", "claim", "statement"]
 
 
-class Reading(msgspec.Struct, frozen=True):
+class Reading(msgspec.Struct, frozen=True, gc=False):
     """How many sentences of each kind a turn has, and how many words (a Chinese character counts
     as one half). ``claims`` are statements about the listener."""
 

@@ -26,7 +26,7 @@ from memstream.schemas.ids import content_key
 from memstream.schemas.memories import Assertion, Status
 
 
-class Review(msgspec.Struct, frozen=True, omit_defaults=True):
+class Review(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     """The review that counts for one event: the latest by (observed_at, review event id)."""
 
     approved: bool
@@ -36,7 +36,7 @@ class Review(msgspec.Struct, frozen=True, omit_defaults=True):
     trust: int | None = None
 
 
-class Span(msgspec.Struct, frozen=True, kw_only=True):
+class Span(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     """One entry of a timeline. ``sources`` are its assertions in order; the first one opened it
     and gives it its identity, its wording and its spelling."""
 

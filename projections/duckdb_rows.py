@@ -107,7 +107,7 @@ def rows_of(steps: Sequence[Step]) -> Rows:
     return rows
 
 
-class _Head(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class _Head(msgspec.Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
     """What a row knows besides its body; each table reads some of it. Times are UTC; ``event`` is
     the raw event's id."""
 

@@ -43,7 +43,7 @@ def point_id(memory: str, version: int) -> str:
     return derived_id(memory, str(version))
 
 
-class NewPoint(msgspec.Struct, frozen=True):
+class NewPoint(msgspec.Struct, frozen=True, gc=False):
     """One memory version to be stored."""
 
     id: str
@@ -51,7 +51,7 @@ class NewPoint(msgspec.Struct, frozen=True):
     payload: dict[str, Any]
 
 
-class Changes(msgspec.Struct, frozen=True):
+class Changes(msgspec.Struct, frozen=True, gc=False):
     """What a run of steps does to a store: points to write, and stored points to close.
 
     ``closed`` maps the id of an earlier version to the instant (micros) at which it stopped being

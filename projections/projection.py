@@ -11,7 +11,7 @@ from memstream.schemas.events import Event
 from memstream.schemas.memories import Tally
 
 
-class Step(msgspec.Struct, frozen=True):
+class Step(msgspec.Struct, frozen=True, gc=False):
     """One raw event and everything the pipeline made of it. ``seq`` counts steps from 1."""
 
     seq: int

@@ -41,7 +41,7 @@ _KINDS = get_args(SourceKind)
 _LONGEST_ID = 512
 
 
-class SealedRow(msgspec.Struct, frozen=True):
+class SealedRow(msgspec.Struct, frozen=True, gc=False):
     """One event as the embedded log keeps it: readable envelope, opaque payload."""
 
     id: str

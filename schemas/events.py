@@ -40,7 +40,7 @@ TRUST_CEILING: dict[str, Trust] = {
 """The most a source of each kind may be trusted; a producer may stamp less, never more."""
 
 
-class Source(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class Source(msgspec.Struct, frozen=True, gc=False, forbid_unknown_fields=True):
     """Where an event comes from. ``runtime`` and ``run`` name the program, not a person."""
 
     kind: SourceKind
@@ -50,14 +50,19 @@ class Source(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Data(
-    msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True
+    msgspec.Struct,
+    frozen=True,
+    kw_only=True,
+    omit_defaults=True,
+    forbid_unknown_fields=True,
+    gc=False,
 ):
     """Base of all typed data. ``actor`` is who did it, as the source names them."""
 
     actor: str = ""
 
 
-class Redaction(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class Redaction(msgspec.Struct, frozen=True, gc=False, forbid_unknown_fields=True):
     """A secret that capture cut out: its kind, and where its placeholder stands in the text."""
 
     kind: str
@@ -65,7 +70,7 @@ class Redaction(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     end: int
 
 
-class Part(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class Part(msgspec.Struct, frozen=True, gc=False, forbid_unknown_fields=True):
     """One piece of an oversize text: its index, how many there are, and its first character's
     offset in the original text."""
 
@@ -155,7 +160,7 @@ class MemoryCorrected(Data, frozen=True, kw_only=True):
     reason: str = ""
 
 
-class ServedItem(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
+class ServedItem(msgspec.Struct, frozen=True, gc=False, omit_defaults=True, forbid_unknown_fields=True):
     """One memory that recall served, with its rank (from 1) and score."""
 
     memory: str
@@ -269,7 +274,7 @@ DATA_TYPES = RAW_TYPES | DERIVED_TYPES
 CURRENT_VERSION: dict[str, int] = dict.fromkeys(DATA_TYPES, 1)
 
 
-class Event(msgspec.Struct, frozen=True, kw_only=True):
+class Event(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     """One immutable event. ``time`` keeps the speaker's UTC offset; ``recordedtime`` is UTC and
     is set by the log, once. ``id`` is unique within its scope."""
 

@@ -25,7 +25,7 @@ Standing = Literal["admitted", "held", "quarantined"]
 Polarity = Literal["positive", "negative"]
 
 
-class Interval(msgspec.Struct, frozen=True, omit_defaults=True):
+class Interval(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     """A half-open interval of UTC instants [start, end). None means open on that side.
 
     ``granularity`` is the unit the text used ("day", "week", "year", ...); "instant" where the
@@ -37,7 +37,7 @@ class Interval(msgspec.Struct, frozen=True, omit_defaults=True):
     granularity: str = "instant"
 
 
-class Assertion(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class Assertion(msgspec.Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
     """What one event claims. The unit that resolution works on.
 
     A fact has ``attribute`` and ``value``; free text (an episode) has an empty attribute, and
@@ -81,7 +81,7 @@ class Assertion(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """The rule that read it."""
 
 
-class Memory(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class Memory(msgspec.Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
     """One version of one memory. Immutable; a change is a new version of the same ``id``.
 
     Valid time is [valid_from, valid_to); transaction time is [created_at, expired_at). Both are

@@ -12,7 +12,7 @@ import msgspec
 from memstream.schemas.codec import SealedRow
 
 
-class Position(msgspec.Struct, frozen=True):
+class Position(msgspec.Struct, frozen=True, gc=False):
     """Where one event stands in the log. Returned by every recording call."""
 
     partition: int
@@ -23,7 +23,7 @@ class Position(msgspec.Struct, frozen=True):
     """True where the event id was already there: nothing was appended."""
 
 
-class Entry(msgspec.Struct, frozen=True):
+class Entry(msgspec.Struct, frozen=True, gc=False):
     """One event as it stands in the log, still sealed."""
 
     partition: int
