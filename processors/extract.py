@@ -12,6 +12,7 @@ import hashlib
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
+from functools import lru_cache
 from pathlib import Path
 
 import msgspec
@@ -187,7 +188,9 @@ class Reader:
             if statement.meant is not None and not statement.facts:
                 mended = _mended(facts, *statement.meant)
             left.append(not statement.covered and mended == facts)
-            facts = [*mended, *((sentence, fact) for fact in statement.facts)]
+            facts = mended
+            if statement.facts:
+                facts = mended + [(sentence, fact) for fact in statement.facts]
             correcting = statement.corrects and not statement.facts
         stated = self._without_fiction(text, found, facts, left) if facts else []
         stated = self._last_of_each_slot(_without_taken_back(stated), found, left)
@@ -440,9 +443,14 @@ def _book(language: Language, files: Sequence[RuleFile]) -> Rulebook:
 
 def _speaker_of(event: Event, actor: str) -> str:
     """ "user" for the first person, unless another actor is named."""
-    if not actor or actor == "user" or actor == Scope.parse(event.subject).owner:
+    if not actor or actor == "user" or actor == _owner_of(event.subject):
         return "user"
     return actor
+
+
+@lru_cache(maxsize=1 << 10)
+def _owner_of(subject: str) -> str:
+    return Scope.parse(subject).owner
 
 
 def _episode(event: Event, whole: str, rest: Remainder, speaker: str) -> Assertion:

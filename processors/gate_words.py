@@ -29,16 +29,18 @@ class Rating(msgspec.Struct, frozen=True, gc=False):
 def rated(text: str, *, redacted: bool) -> Rating:
     """The rating of a text; ``redacted`` where a secret was cut out of it."""
     lowered = text[:_RATED].lower().replace("’", "'")
-    words = _WORDS.findall(lowered)
+    listed, all_signs = _signs()
+    words = listed.intersection(_WORDS.findall(lowered))
     chinese = not lowered.isascii()
 
     def says(name: str) -> bool:
-        signs = _signs()[name]
-        return (
-            not signs.words.isdisjoint(words)
-            or any(phrase in lowered for phrase in signs.phrases)
-            or (chinese and signs.chinese.search(lowered) is not None)
-        )
+        signs = all_signs[name]
+        if not signs.words.isdisjoint(words):
+            return True
+        for phrase in signs.phrases:
+            if phrase in lowered:
+                return True
+        return chinese and signs.chinese.search(lowered) is not None
 
     lifetime = 0.3 if says("passing") else 0.9 if says("lasting") else 0.6
     sensitivity = 1.0 if redacted else 0.7 if says("sensitive") else 0.1
@@ -64,10 +66,11 @@ class _Signs(msgspec.Struct, frozen=True):
 
 
 @cache
-def _signs() -> dict[str, _Signs]:
+def _signs() -> tuple[frozenset[str], dict[str, _Signs]]:
+    """Every word that is a sign of anything, and the signs by name."""
     path = Path(__file__).with_name("rulebook_gate") / "factors.toml"
     listed = msgspec.convert(loads(path.read_text("utf-8")), dict[str, _Listed])
-    return {
+    signs = {
         name: _Signs(
             frozenset(each.words.split()),
             each.phrases,
@@ -75,6 +78,7 @@ def _signs() -> dict[str, _Signs]:
         )
         for name, each in listed.items()
     }
+    return frozenset().union(*(each.words for each in signs.values())), signs
 
 
 # --- what tools give back -------------------------------------------------------------------------

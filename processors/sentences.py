@@ -71,6 +71,8 @@ _FENCE = re.compile(r"^[ \t]*(```|~~~)", re.MULTILINE)
 _END = re.compile(
     r"""[.!?]+["'”’)\]]*(?=\s|$|[\u3400-\u9fff])|[。！？!?]+[”’」』）)"]*|[….]{2,}(?=\s|$)|…+"""
 )
+_END_SIGN = re.compile(r"[.!?。！？…]")
+"""What every ``_END`` begins with: looking for one of these first is much faster."""
 _NEVER_AN_END = frozenset("mr mrs ms dr prof st vs e.g i.e cf approx fig".split())
 _SELDOM_AN_END = frozenset("inc ltd co corp jr sr etc a.m p.m u.s u.k d.c ph.d no dept".split())
 _LAST_WORD = re.compile(r"[\w.]+$")
@@ -135,9 +137,11 @@ def _read_line(text: str, start: int, end: int, line: int, found: list[Sentence]
     quotes: list[tuple[int, int]] = []
     if _QUOTE_SIGNS.search(content):
         quotes = [match.span() for match in _QUOTE.finditer(content)]
-    begin = 0
-    for match in _END.finditer(content):
-        if match.start() < begin or not _ends(content, match):
+    begin = at = 0
+    while (sign := _END_SIGN.search(content, at)) is not None:
+        match = _END.match(content, sign.start())
+        at = sign.end() if match is None else match.end()
+        if match is None or not _ends(content, match):
             continue
         found.extend(_pieces(text, start + begin, start + match.end(), "said", quotes, line, start))
         begin = match.end()

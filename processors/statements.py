@@ -86,14 +86,22 @@ class Statements:
     ) -> Statement:
         """The facts of a sentence. ``correcting``: the sentence before announced a correction."""
         text, book = sentence.text, self.book
+        lower = text.lower()
         triggers = book.triggers(text)
-        named = self._named is not None and self._named.search(text) is not None
-        corrects = self._correction.search(text.lower()) is not None
+        named = (
+            self._named is not None
+            and ("my" in lower or "our" in lower)
+            and self._named.search(text) is not None
+        )
+        corrects = self._correction.search(lower) is not None
         meant = self._what_was_meant(text) if corrects else None
         introduced = self._introduced.search(text) is not None
         if not (triggers or named or introduced):
             return Statement(corrects=corrects, meant=meant)
         words = split_words(book.language, text)
+        triggers = book.possible(triggers, words.norm)
+        if not (triggers or named or introduced):
+            return Statement(corrects=corrects, meant=meant)
         reading = _Reading(self, sentence, speaker, anchor, words, correcting)
         facts: list[Fact] = []
         covered = True

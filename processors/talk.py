@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Container
 from functools import cache
 from pathlib import Path
 from tomllib import loads
@@ -139,13 +140,10 @@ def _phrases() -> _Phrases:
 def _is_pleasantry(words: list[str]) -> bool:
     """Whether the words are phrases of politeness from the first to the last."""
     known = _phrases().english
-    plain = [word.lower().replace("’", "'") for word in words]
-    plain = [
-        word if word in known or _LAUGH.fullmatch(word) else _STRETCHED.sub(r"\1", word)
-        for word in plain
-    ]
-    if plain[0] not in known and _LAUGH.fullmatch(plain[0]) is None:
+    first = _plain(words[0], known)
+    if first not in known and _LAUGH.fullmatch(first) is None:
         return False
+    plain = [first, *(_plain(word, known) for word in words[1:])]
     place = 0
     counted = addressed = False
     while place < len(plain):
@@ -173,6 +171,12 @@ def _is_pleasantry(words: list[str]) -> bool:
         else:
             return False
     return counted
+
+
+def _plain(word: str, known: Container[str]) -> str:
+    """A word in lower case, without stretched letters ("sooo") unless it is known so."""
+    word = word.lower().replace("’", "'")
+    return word if word in known or _LAUGH.fullmatch(word) else _STRETCHED.sub(r"\1", word)
 
 
 _NO_NAME = re.compile(

@@ -8,6 +8,8 @@ from functools import lru_cache
 from uuid import UUID
 
 _NAMESPACE = UUID("6f1f6b1e-6d5c-5b0e-9a53-0c7b4a1d2e90").bytes
+_VARIANT = dict(zip("0123456789abcdef", "89ab" * 4, strict=True))
+"""The first digit of the fourth group, its two high bits set to 1 and 0."""
 
 
 def derived_id(*parts: str) -> str:
@@ -15,12 +17,9 @@ def derived_id(*parts: str) -> str:
 
     Parts are length-prefixed, so ("a", "bc") and ("ab", "c") differ.
     """
-    name = "".join(f"{len(part)}:{part}" for part in parts)
-    digest = bytearray(hashlib.sha1(_NAMESPACE + name.encode(), usedforsecurity=False).digest())
-    digest[6] = (digest[6] & 0x0F) | 0x50
-    digest[8] = (digest[8] & 0x3F) | 0x80
-    text = digest[:16].hex()
-    return f"{text[:8]}-{text[8:12]}-{text[12:16]}-{text[16:20]}-{text[20:]}"
+    name = "".join([f"{len(part)}:{part}" for part in parts])
+    text = hashlib.sha1(_NAMESPACE + name.encode(), usedforsecurity=False).hexdigest()
+    return f"{text[:8]}-{text[8:12]}-5{text[13:16]}-{_VARIANT[text[16]]}{text[17:20]}-{text[20:32]}"
 
 
 def content_key(text: str) -> str:
