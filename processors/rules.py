@@ -254,7 +254,9 @@ def _least(
         for at, each in enumerate(ordered)
         if not any(smaller <= each for smaller in ordered[:at])
     ]
-    return tuple(tuple(sorted(each, key=lambda words: (len(words), sorted(words)))) for each in least)
+    return tuple(
+        tuple(sorted(each, key=lambda words: (len(words), sorted(words)))) for each in least
+    )
 
 
 def _english_words(lower: str) -> Iterable[str]:

@@ -160,7 +160,9 @@ class MemoryCorrected(Data, frozen=True, kw_only=True):
     reason: str = ""
 
 
-class ServedItem(msgspec.Struct, frozen=True, gc=False, omit_defaults=True, forbid_unknown_fields=True):
+class ServedItem(
+    msgspec.Struct, frozen=True, gc=False, omit_defaults=True, forbid_unknown_fields=True
+):
     """One memory that recall served, with its rank (from 1) and score."""
 
     memory: str

@@ -12,6 +12,7 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Callable, Sequence
 from datetime import timedelta
+from functools import partial
 
 import msgspec
 import structlog
@@ -24,7 +25,6 @@ from memstream.schemas.errors import (
     InvalidEvent,
     KeyDestroyed,
     LogUnavailable,
-    MemstreamError,
     ProjectionDamaged,
     SealBroken,
     UnknownEventType,
@@ -32,13 +32,14 @@ from memstream.schemas.errors import (
 from memstream.schemas.events import ErasureRequested, Event
 from memstream.schemas.sealing import Sealer
 from memstream.streams.clock import Clock
+from memstream.streams.indexing import Indexing
 from memstream.streams.log import Entry, EventLog
 from memstream.streams.state_in_sqlite import DeadLetter, StateStore
 from memstream.streams.state_transaction import Transaction
 
 BATCH = 500
 """Events in one transaction."""
-PROJECT_BATCH = 2_000
+PROJECT_BATCH = 1_000
 """Steps a projection applies at once."""
 MOST_ATTEMPTS = 6
 FIRST_RETRY = timedelta(seconds=1)
@@ -87,6 +88,7 @@ class EmbeddedRuntime:
         self._forget_copies = forget_copies
         self._put_off: list[Entry] = []
         self._fresh: list[Step] = []
+        self._indexing = Indexing(self.projections)
 
     def drain(
         self,
@@ -102,42 +104,37 @@ class EmbeddedRuntime:
         """
         ends = until or self.log.end_offsets()
         total = sum(ends.values())
-        done = self._retry_due()
-        while keep_going():
-            worked = 0
-            for partition, end in sorted(ends.items()):
-                start = self.store.positions().get(partition, 0)
-                if start < end and keep_going():
-                    worked += self._process(partition, start, min(end - start, BATCH))
-                    if progress is not None:
-                        progress(sum(self.store.positions().values()), total)
-                    if len(self._fresh) >= PROJECT_BATCH:
-                        self.project(keep_going=keep_going)
-            done += worked
-            if not worked:
-                break
-        self.project(keep_going=keep_going)
+        try:
+            done = self._retry_due()
+            while keep_going():
+                worked = 0
+                for partition, end in sorted(ends.items()):
+                    start = self.store.positions().get(partition, 0)
+                    if start < end and keep_going():
+                        worked += self._process(partition, start, min(end - start, BATCH))
+                        if progress is not None:
+                            progress(sum(self.store.positions().values()), total)
+                        if len(self._fresh) >= PROJECT_BATCH:
+                            self._start_projecting(keep_going)
+                done += worked
+                if not worked:
+                    break
+            self.project(keep_going=keep_going)
+        finally:
+            self._indexing.settle()
         return done
 
     def project(self, *, keep_going: Callable[[], bool] = lambda: True) -> None:
         """Brings every projection to the store's last step. One that fails does not keep the
         others back; its error is raised when they are done."""
-        last = self.store.last_seq()
-        failure: MemstreamError | None = None
-        try:
-            for projection in self.projections:
-                try:
-                    position = projection.position()
-                    while position < last and keep_going():
-                        steps = self._steps_after(position)
-                        projection.apply(steps)
-                        position = steps[-1].seq
-                except MemstreamError as error:
-                    failure = failure or error
-        finally:
-            self._fresh.clear()
-        if failure is not None:
-            raise failure
+        self._start_projecting(keep_going)
+        self._indexing.finish()
+
+    def _start_projecting(self, keep_going: Callable[[], bool]) -> None:
+        """Hands the steps that are kept to the projections; they may go on beside this."""
+        fresh, self._fresh = self._fresh, []
+        after = partial(self._steps_after, fresh)
+        self._indexing.start(self.store.last_seq(), after, keep_going, fresh=len(fresh))
 
     def retry_dead_letters(self) -> int:
         """Tries every unresolved dead letter again, due or not; gives how many now went through."""
@@ -393,6 +390,7 @@ class EmbeddedRuntime:
     def _clear(self, scope: str) -> None:
         """Removes all that was derived from a scope, here and in every projection."""
         self._fresh.clear()
+        self._indexing.settle()
         self.store.erase_scope(scope)
         for projection in self.projections:
             projection.erase(scope, events=[], memories=[])
@@ -414,9 +412,8 @@ class EmbeddedRuntime:
 
     # Reading the log
 
-    def _steps_after(self, position: int) -> list[Step]:
+    def _steps_after(self, fresh: list[Step], position: int) -> list[Step]:
         """The next steps of a projection: from memory where this process has just made them."""
-        fresh = self._fresh
         if fresh and fresh[0].seq <= position + 1 <= fresh[-1].seq:
             start = position + 1 - fresh[0].seq
             return fresh[start : start + PROJECT_BATCH]

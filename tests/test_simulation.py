@@ -11,6 +11,7 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
@@ -25,8 +26,10 @@ from simulation import BEGINNING, MEMORY_DISK, Deaths, Died, every_death, simula
 from memstream import Memory, Scope
 from memstream.processors.resolve import Resolve
 from memstream.projections.in_edge import EdgeIndex
+from memstream.streams import embedded
 from memstream.streams.clock import ManualClock
 from memstream.streams.embedded import EmbeddedRuntime
+from memstream.streams.indexing import Indexing
 from memstream.streams.log_in_sqlite import SqliteLog
 
 _THOROUGH = os.environ.get("HYPOTHESIS_PROFILE") == "thorough"
@@ -36,6 +39,13 @@ SEEDS = range(int(os.environ.get("MEMSTREAM_SEEDS", "200" if _THOROUGH else "12"
 @pytest.mark.parametrize("seed", SEEDS)
 def test_every_disturbed_run_ends_like_an_undisturbed_one(seed: int) -> None:
     simulate(seed)
+
+
+@pytest.mark.parametrize("seed", SEEDS[:3])
+def test_so_does_one_that_indexes_beside_the_processing(seed: int) -> None:
+    beside = partial(Indexing, beside_from=1)
+    with patch.object(embedded, "Indexing", beside), patch.object(embedded, "PROJECT_BATCH", 2):
+        simulate(seed)
 
 
 def test_one_seed_is_one_run() -> None:

@@ -1,0 +1,109 @@
+"""Fast tests that spare slow ones must never say no where the slow one says yes."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from memstream.processors import enrich, rules, sentences
+from memstream.processors.clauses import Speaker
+from memstream.processors.extract import Reader
+from memstream.processors.rule_files import Language
+from memstream.processors.rules import Rulebook
+from memstream.processors.statements import Statements
+from memstream.schemas.attributes import builtin
+from memstream.schemas.ids import derived_id
+
+BOOKS = Reader(builtin()).books
+PIECES = (
+    "I'll ’ll 'll 'llama well-known -x a-b- --c _ _d` / ` ü İ K ſ don't 3rd @ +49 170 123 45 67 "
+    "a@b.cd 555-123 4567 allergic Debt LOAN hospital's mortgage a.m. Dr. ... … ?! 。 ！” I'm"
+).split(" ")
+
+
+@given(st.lists(st.sampled_from(PIECES) | st.text(max_size=4), max_size=12), st.sampled_from(" -'"))
+def test_the_words_of_a_sentence_are_the_same_either_way(parts: list[str], joint: str) -> None:
+    lower = joint.join(parts).lower()
+    slow = set(rules._EN_WORD.findall(lower.replace("’", "'")))
+    assert set(rules._english_words(lower)) == slow
+
+
+@given(st.lists(st.sampled_from(PIECES) | st.text(max_size=4), max_size=12), st.sampled_from(" -("))
+def test_what_is_private_may_be_private(parts: list[str], joint: str) -> None:
+    text = joint.join(parts)
+    if text.isascii() and any(form.search(text) for _, form in enrich._PRIVATE):
+        assert enrich._may_be_private(text.lower())
+
+
+@pytest.mark.parametrize("number", range(3))
+def test_every_word_of_a_private_form_may_be_private(number: int) -> None:
+    stems = (
+        ("a@b.c", "0123456789", "+1 (23) 45678 9"),
+        tuple(enrich._PERHAPS_PRIVATE[1:15]),
+        tuple(enrich._PERHAPS_PRIVATE[15:]),
+    )[number]
+    kind, form = enrich._PRIVATE[number]
+    for stem in stems:
+        assert form.search(f"x {stem} y"), (kind, stem)
+        assert enrich._may_be_private(f"x {stem} y")
+
+
+@given(st.lists(st.sampled_from(PIECES) | st.text(max_size=4), max_size=12))
+def test_every_end_of_a_sentence_begins_with_its_sign(parts: list[str]) -> None:
+    text = " ".join(parts)
+    for match in sentences._END.finditer(text):
+        assert sentences._END_SIGN.match(text, match.start())
+
+
+SAID: tuple[tuple[Language, str], ...] = (
+    ("en", "I have been living in Oslo for years."),
+    ("en", "My favourite colour is green, and my wife Anna works as a nurse."),
+    ("en", "I dont eat meat and I can't stand cilantro."),
+    ("en", "We've moved to Bergen because rents are lower."),
+    ("en", "My birthday is May 3rd; I usually get up at 6:30."),
+    ("en", "We use `uv run pytest` to run the tests, not tox."),
+    ("zh", "我住在杭州，在阿里做工程师。"),
+    ("zh", "我对花生过敏，而且不吃辣。"),
+    ("zh", "我老婆叫小美，我们养了一只猫叫咪咪。"),
+)
+
+
+@pytest.mark.parametrize(("language", "text"), SAID)
+def test_a_trigger_whose_rule_fits_is_possible(
+    language: Language, text: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Read with every trigger there is, and only with those that are possible."""
+    book = BOOKS[language]
+    statements = Statements(book, builtin())
+    (sentence,) = sentences.sentences(text)
+    anchor = datetime(2024, 5, 6, tzinfo=UTC)
+
+    def read() -> list[tuple[str, str, str]]:
+        said = statements.read(sentence, Speaker("user"), anchor, correcting=False)
+        return [(fact.rule.id, fact.attribute, fact.value) for fact in said.facts]
+
+    narrow = read()
+    monkeypatch.setattr(Rulebook, "possible", lambda book, triggers, words: list(triggers))
+    assert narrow == read()
+    assert narrow
+
+
+def test_a_trigger_alone_is_not_possible() -> None:
+    book = BOOKS["en"]
+    found = book.triggers("I was born.")
+    assert found == ["born"]
+    assert book.possible(found, ["i", "was", "born"]) == []
+    assert book.possible(found, ["i", "was", "born", "in", "oslo"]) == ["born"]
+
+
+def test_a_derived_id_is_the_uuid_of_its_parts() -> None:
+    from uuid import UUID, uuid5
+
+    for number in range(40):
+        parts = ("acme/user:ä", str(number))
+        name = "".join(f"{len(part)}:{part}" for part in parts)
+        namespace = UUID("6f1f6b1e-6d5c-5b0e-9a53-0c7b4a1d2e90")
+        assert derived_id(*parts) == str(uuid5(namespace, name))
