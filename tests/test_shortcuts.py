@@ -95,7 +95,7 @@ def test_a_trigger_alone_is_not_possible() -> None:
     book = BOOKS["en"]
     found = book.triggers("I was born.")
     assert found == ["born"]
-    assert book.possible(found, ["i", "was", "born"]) == []
+    assert book.possible(found, ["born"]) == []
     assert book.possible(found, ["i", "was", "born", "in", "oslo"]) == ["born"]
 
 
