@@ -127,8 +127,11 @@ class EmbeddedRuntime:
     def project(self, *, keep_going: Callable[[], bool] = lambda: True) -> None:
         """Brings every projection to the store's last step. One that fails does not keep the
         others back; its error is raised when they are done."""
-        self._start_projecting(keep_going)
-        self._indexing.finish()
+        try:
+            self._start_projecting(keep_going)
+            self._indexing.finish()
+        finally:
+            self._indexing.settle()
 
     def _start_projecting(self, keep_going: Callable[[], bool]) -> None:
         """Hands the steps that are kept to the projections; they may go on beside this."""

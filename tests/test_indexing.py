@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from memstream.projections.projection import Step
+from memstream.projections.projection import Step, offsets_after
 from memstream.projections.scripted import plain_steps, tally_of
 from memstream.schemas.errors import MemstreamError, ProjectionDamaged
 from memstream.schemas.memories import Tally
@@ -43,6 +43,9 @@ class Kept:
 
     def position(self) -> int:
         return self.steps[-1].seq if self.steps else 0
+
+    def positions(self) -> dict[int, int]:
+        return offsets_after({}, self.steps)
 
     def apply(self, steps: Sequence[Step]) -> None:
         if self.gate is not None:
