@@ -39,7 +39,12 @@ from memstream.projections.qdrant_server import (
 from memstream.projections.queries import Answer, Channel, IndexClosed, IndexQuery
 from memstream.projections.ranking import asked_at_first, best, hits
 from memstream.projections.turns import Turns
-from memstream.schemas.errors import ProjectionDamaged, UnsupportedFilter, WrongGeneration
+from memstream.schemas.errors import (
+    IndexUnavailable,
+    ProjectionDamaged,
+    UnsupportedFilter,
+    WrongGeneration,
+)
 from memstream.schemas.memories import Memory, Tally
 
 UPSERT_AT_ONCE = 500
@@ -184,7 +189,7 @@ class QdrantIndex:
                 self._write_marker(marker)
                 selector = models.FilterSelector(filter=condition)
                 delete = partial(self._client.delete, self.collection, selector, wait=True)
-                self._call("erasing", delete)
+                self._change("erasing", delete)
                 marker.count -= len(removed)
                 marker.checksum -= sum(record.payload["digest"] for record in removed)
                 marker.unswept = False
@@ -231,7 +236,7 @@ class QdrantIndex:
                 "its marker was deleted; mend: another prefix, or memstream rebuild"
             )
         point = models.PointStruct(id=MARKER, vector={}, payload=Marker(generation).payload())
-        self._call("creating", partial(self._client.upsert, self.collection, [point], wait=True))
+        self._change("creating", partial(self._client.upsert, self.collection, [point], wait=True))
 
     def _counts(self) -> dict[str, int]:
         """How many memory versions each part of the collection knows; all are equal if sound."""
@@ -254,10 +259,10 @@ class QdrantIndex:
             self._write_marker(marker)
         for at in range(0, len(points), UPSERT_AT_ONCE):
             chunk = points[at : at + UPSERT_AT_ONCE]
-            self._call("writing", partial(self._client.upsert, self.collection, chunk, wait=True))
+            self._change("writing", partial(self._client.upsert, self.collection, chunk, wait=True))
         for at in range(0, len(closings), UPSERT_AT_ONCE):
             update = partial(self._client.batch_update_points, self.collection, wait=True)
-            self._call("writing", partial(update, closings[at : at + UPSERT_AT_ONCE]))
+            self._change("writing", partial(update, closings[at : at + UPSERT_AT_ONCE]))
         self._write_marker(after)
 
     def _points(self, new: Sequence[NewPoint]) -> list[models.PointStruct]:
@@ -330,7 +335,17 @@ class QdrantIndex:
 
     def _write_marker(self, marker: Marker) -> None:
         put = partial(self._client.set_payload, self.collection, marker.payload(), [MARKER])
-        self._call("writing", partial(put, wait=True))
+        self._change("writing", partial(put, wait=True))
+
+    def _change(self, doing: str, call: Callable[[], Any]) -> None:
+        """Makes a change that has to be done when this returns, not only accepted."""
+        answer = self._call(doing, call)
+        for each in answer if isinstance(answer, list) else [answer]:
+            if each.status != models.UpdateStatus.COMPLETED:
+                raise IndexUnavailable(
+                    f"{self._where()}: {doing} was accepted but not done ({each.status}); mend: "
+                    "see why the server's updates lag; the same change may be made again"
+                )
 
     def _call(self, doing: str, call: Callable[[], _Result]) -> _Result:
         if self._closed:

@@ -9,6 +9,7 @@ collection, what failed and how to mend it.
 from __future__ import annotations
 
 import os
+import ssl
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -30,6 +31,7 @@ FIRST_PAUSE_S = 0.1
 """Doubled after every failed attempt."""
 
 _Result = TypeVar("_Result")
+_sleep = time.sleep
 _NAME = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-")
 
 
@@ -99,11 +101,12 @@ def connected(server: QdrantServer) -> QdrantClient:
     if server.ca_file:
         try:
             authority = Path(server.ca_file).read_bytes()
+            verify = ssl.create_default_context(cafile=server.ca_file)
         except OSError as error:
             raise QdrantMisconfigured(
-                f"Qdrant at {server.url}: ca_file {server.ca_file}: {error.strerror}"
+                f"Qdrant at {server.url}: ca_file {server.ca_file}: {error.strerror or error}"
             ) from error
-        options = {"grpc_options": {"root_certificates": authority}, "verify": server.ca_file}
+        options = {"grpc_options": {"root_certificates": authority}, "verify": verify}
     return QdrantClient(
         url=server.url,
         grpc_port=server.grpc_port,
@@ -135,8 +138,6 @@ def in_server(
     collection: str,
     doing: str,
     call: Callable[[], _Result],
-    *,
-    pause: Callable[[float], None] = time.sleep,
 ) -> _Result:
     """The server's answer, asked for up to ``server.attempts`` times.
 
@@ -155,7 +156,7 @@ def in_server(
             wait_s = _wait_s(error, attempt)
             if wait_s is None or attempt == server.attempts:
                 raise _restated(server, collection, doing, error, attempt) from error
-            pause(wait_s)
+            _sleep(wait_s)
     raise AssertionError("unreachable: attempts is 1 or more")
 
 
