@@ -382,7 +382,7 @@ INSERTS = {
         "erasures",
         ErasureRequested,
         _of_head("id", "scope", "recorded_at", requested_at="observed_at"),
-        without=(),
+        without=("keys",),
         more={"whole_scope": "coalesce(len(b.events), 0) = 0"},
     ),
     "reviews": _insert_struct(
