@@ -25,7 +25,7 @@ from typing import Any, Literal, Union, get_args, get_origin
 
 import msgspec
 
-from memstream.projections.projection import Step
+from memstream.projections.projection import VOID, Step
 from memstream.schemas.events import (
     CandidateExtracted,
     ContextServed,
@@ -92,6 +92,8 @@ def rows_of(steps: Sequence[Step]) -> Rows:
     """All rows of the steps. Raises ``InvalidScope`` for a scope path that is none."""
     rows = Rows()
     for step in steps:
+        if step.offset == VOID:
+            continue
         raw = step.event
         if raw is None:
             rows.add("events", _erased_head(step), None)

@@ -31,7 +31,7 @@ from memstream.projections.duckdb_file import (
     restated,
     sql_file,
 )
-from memstream.projections.duckdb_rows import TABLES, rows_of
+from memstream.projections.duckdb_rows import ERASED, TABLES, rows_of
 from memstream.projections.projection import Generation, Step, offsets_after
 from memstream.schemas.errors import IndexUnavailable, ProjectionDamaged, WrongGeneration
 from memstream.schemas.memories import Tally
@@ -155,10 +155,10 @@ class DuckIndex:
     def erase(self, scope: str, *, events: Sequence[str], memories: Sequence[str]) -> int:
         """Removes content for good: first the rows, then, by rewriting the file, their bytes.
 
-        Without ``events`` and ``memories`` everything of the scope goes, except its erasure
-        events, which are the proof and name ids only. With them, every version of the memories
-        and all that was derived from the events goes; of the events themselves the envelope
-        stays (ids, type, times, source kind and trust), marked ``erased``.
+        Without ``events`` and ``memories`` everything of the scope goes; what is left of it in the
+        log, its erasure events among it, comes again in the next steps. With them, every version
+        of the memories and all that was derived from the events goes; of the events themselves a
+        row stays that is as a rebuild writes it: where they stand, and that they are erased.
 
         After a crash in between, the next ``open`` finishes the rewrite. Costs one pass over the
         whole file. Waits for a running snapshot. Returns how many records were removed.
@@ -360,23 +360,11 @@ def create(connection: duckdb.DuckDBPyConnection, generation: Generation) -> Non
 def _deletions(scope: str, events: list[str], memories: list[str]) -> list[tuple[str, list[Any]]]:
     """Statements, each answering with the number of records it removed."""
     if not events and not memories:
-        return [
-            ("DELETE FROM events WHERE scope = ? AND type <> 'erasure.requested'", [scope]),
-            # Decisions on the erasure events that are left stay with them.
-            (
-                "DELETE FROM decisions WHERE scope = $1"
-                " AND event NOT IN (SELECT id FROM events WHERE scope = $1)",
-                [scope],
-            ),
-            *(
-                (f"DELETE FROM {table} WHERE scope = ?", [scope])
-                for table in TABLES
-                if table not in ("events", "decisions", "erasures")
-            ),
-        ]
+        return [(f"DELETE FROM {table} WHERE scope = ?", [scope]) for table in TABLES]
     return [
         (
-            f"UPDATE events SET {_BLANK}, erased = true {_OF_SCOPE} id) AND NOT erased",
+            f"UPDATE events SET {_BLANK}, type = '{ERASED}', erased = true"
+            f" {_OF_SCOPE} id) AND NOT erased",
             [scope, events],
         ),
         # What was recorded about the erased: what a model read out of an event, why a reviewer
@@ -405,6 +393,11 @@ _OF_SCOPE = "WHERE scope = ? AND list_contains(?::VARCHAR[],"
 _BLANK = ", ".join(
     f"{column} = NULL"
     for column in (
+        "observed_at",
+        "utc_offset_minutes",
+        "recorded_at",
+        "source_kind",
+        "trust",
         "runtime",
         "run",
         "actor",

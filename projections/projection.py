@@ -10,6 +10,9 @@ import msgspec
 from memstream.schemas.events import Event
 from memstream.schemas.memories import Tally
 
+VOID = -1
+"""The offset of a step that an erasure emptied: its scope was derived again in later steps."""
+
 
 class Step(msgspec.Struct, frozen=True, gc=False):
     """One raw event and everything the pipeline made of it. ``seq`` counts steps from 1."""

@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import hashlib
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -126,6 +126,23 @@ def verify(target: Path) -> Manifest:
                     f"{file}: missing, or not as the manifest has it; mend: take the snapshot again"
                 )
     return manifest
+
+
+def holds(target: Path, scope: str, events: Sequence[str]) -> bool:
+    """Whether a snapshot holds content of these events of the scope, or, where none are named, of
+    any. True as well for one that cannot be read, since nobody knows."""
+    place = str(target / "events" / "*.parquet").replace("'", "''")
+    query = (
+        f"SELECT count(*) FROM read_parquet('{place}') WHERE scope = $1 AND NOT erased"
+        " AND type <> 'erasure.requested' AND (len($2::VARCHAR[]) = 0"
+        " OR list_contains($2::VARCHAR[], id))"
+    )
+    try:
+        with duckdb.connect() as connection:
+            found = connection.execute(query, [scope, list(events)]).fetchone()
+    except duckdb.Error:
+        return True
+    return found is None or bool(found[0])
 
 
 # Memory versions carry expired_at, which in the index only the view computes. JSON goes out as

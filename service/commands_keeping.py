@@ -318,6 +318,8 @@ def _print_erasure(report: ErasureReport) -> None:
         ("kept anew", report.restated),
         ("scrubbed", report.scrubbed),
         ("says the same", report.also_in),
+        ("snapshot taken again", report.snapshots_renewed),
+        ("snapshot that holds it", report.snapshots_left),
     ):
         for name in names:
             table.add_row(label, shown(name))
@@ -329,3 +331,5 @@ def _print_erasure(report: ErasureReport) -> None:
             "other events of the scope hold what was erased; mend: erase them too, or let them "
             "stand as statements of their own"
         )
+    if report.snapshots_left:
+        warn("snapshots outside the directory hold it; mend: delete them or take them again")

@@ -27,6 +27,7 @@ from memstream.schemas.memories import Memory
 from memstream.schemas.scope import Scope
 from memstream.service.reports import ErasureReport
 from memstream.service.searching import files_that_hold
+from memstream.service.snapshots import renewed_snapshots
 from memstream.streams.clock import new_id
 
 if TYPE_CHECKING:
@@ -62,6 +63,7 @@ def erased(host: Host, scope: Scope, event_id: str | None, reason: str) -> Erasu
     host.append([[_request(host, scope, names, reason), *plan.restated]])
     host.flush()
     host.files.generations.remove_all_but({host.generation, *host.files.building})
+    renewed, left = renewed_snapshots(host, scope.path, (*names, *plan.scrubbed))
     after = host.versions(scope)
     often = _needles(victims, (), fields=_SAID_OFTEN).keys() - needles.keys()
     also_in, said = _also_said(host, scope, needles, after)
@@ -86,6 +88,8 @@ def erased(host: Host, scope: Scope, event_id: str | None, reason: str) -> Erasu
         scrubbed=plan.scrubbed,
         also_in=tuple(also_in),
         elsewhere=elsewhere,
+        snapshots_renewed=renewed,
+        snapshots_left=left,
     )
 
 

@@ -48,6 +48,7 @@ from memstream.service.examining import examined
 from memstream.service.index_reader import IndexReader
 from memstream.service.rebuilding import rebuilt, replayed
 from memstream.service.reports import Diagnosis, ErasureReport, RebuildReport, ReplayReport
+from memstream.service.snapshots import remember
 from memstream.streams.clock import Clock, Deadline
 from memstream.streams.embedded import EmbeddedRuntime, Progress
 from memstream.streams.log import Position
@@ -499,6 +500,7 @@ class Host:
 
     def snapshot(self, target: Path, *, overwrite: bool) -> dict[str, Any]:
         """The analytics tables as Parquet."""
+        remember(self.files.root, target)
         with self._turns.turn(0) as mine:
             stores = self.stores
             source = stores.duck if mine and stores.duck is not None else None

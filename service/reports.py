@@ -92,7 +92,8 @@ class ErasureReport(msgspec.Struct, frozen=True):
 
     ``traces`` are files in which a search found something of the erased content. ``searched``
     counts the strings looked for; ``elsewhere`` those found that other scopes hold as well, about
-    which a search can prove nothing.
+    which a search can prove nothing. ``snapshots_renewed`` are Parquet snapshots inside the
+    directory that held it and were taken again; ``snapshots_left`` lie elsewhere and still hold it.
     """
 
     scope: str
@@ -108,11 +109,14 @@ class ErasureReport(msgspec.Struct, frozen=True):
     scrubbed: tuple[str, ...] = ()
     also_in: tuple[str, ...] = ()
     elsewhere: int = 0
+    snapshots_renewed: tuple[str, ...] = ()
+    snapshots_left: tuple[str, ...] = ()
 
     @property
     def complete(self) -> bool:
-        """Whether nothing of it is left: no trace, and no event of the scope that says it too."""
-        return not self.traces and not self.also_in
+        """Whether nothing of it is left: no trace, no event of the scope that says it too, and no
+        snapshot that this directory knows of."""
+        return not (self.traces or self.also_in or self.snapshots_left)
 
 
 class RebuildReport(msgspec.Struct, frozen=True):

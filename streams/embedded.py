@@ -19,7 +19,7 @@ import structlog
 
 from memstream.processors.carriers import erased_content, restated_id, scrubbed
 from memstream.processors.pipeline import Pipeline
-from memstream.projections.projection import Projection, Step
+from memstream.projections.projection import VOID, Projection, Step
 from memstream.schemas.codec import Codec
 from memstream.schemas.errors import (
     InvalidEvent,
@@ -147,6 +147,9 @@ class EmbeddedRuntime:
         """Stored steps after a seq, each with its raw event read and opened again."""
         found: list[Step] = []
         for stored in self.store.steps_from(after, limit):
+            if stored.offset == VOID:
+                found.append(stored)
+                continue
             entry = self._entry(stored.partition, stored.offset)
             found.append(msgspec.structs.replace(stored, event=self._readable(entry)))
         return found

@@ -20,7 +20,7 @@ from typing import Any
 
 import msgspec
 
-from memstream.projections.projection import Generation, Step
+from memstream.projections.projection import VOID, Generation, Step
 from memstream.schemas.errors import ProjectionDamaged, WrongGeneration
 from memstream.schemas.instants import from_micros, to_micros
 from memstream.schemas.memories import Memory, Tally
@@ -213,7 +213,8 @@ class StateStore:
 
     def erase_scope(self, scope: str) -> int:
         """Removes everything derived from a scope and every byte of it, and returns how many
-        records went. Steps stay, empty, so that ``seq`` has no gaps and the outcomes add up."""
+        records went. Steps stay, empty and ``VOID``, so that ``seq`` has no gaps and the outcomes
+        add up: what is left of the scope is derived again in later steps."""
         return self._erase(scope, None, None)
 
     def erase_events(self, scope: str, events: Sequence[str], memories: Sequence[str]) -> int:
@@ -252,6 +253,8 @@ class StateStore:
                 if events is None or memories is None:
                     gone = self._writer.execute(steps, (scope,)).rowcount
                     gone += self._writer.execute(versions, (scope,)).rowcount
+                    void = "UPDATE steps SET offset = ? WHERE scope = ?"
+                    self._writer.execute(void, (VOID, scope))
                     self._writer.execute(letters, (scope,))
                 else:
                     by_event = [(scope, each) for each in events]

@@ -19,8 +19,10 @@ sys.path.insert(0, str(Path(__file__).parent))
 from simulation import MEMORY_DISK
 
 from memstream import Memory, Scope
+from memstream.projections.duckdb_rows import TABLES
 from memstream.projections.in_duckdb import DuckIndex
 from memstream.projections.in_edge import EdgeIndex
+from memstream.projections.snapshot import holds, verify
 from memstream.schemas.codec import SealedRow
 from memstream.schemas.errors import KeyDestroyed
 from memstream.schemas.events import (
@@ -409,6 +411,70 @@ class TestWhatCarriesTheErased:
                 report = memory.erase(ANN)
             assert not report.complete, kind
             assert memory.erase(ANN).complete
+
+
+def analytics(memory: Memory) -> dict[str, list[Any]]:
+    """Every row of every analytics table, in order of the log and without the step's number."""
+    found: dict[str, list[Any]] = {}
+    for table in TABLES:
+        columns = "* EXCLUDE (seq)"
+        found[table] = sorted(map(repr, memory.sql(f"SELECT {columns} FROM {table}")[1]))
+    return found
+
+
+class TestWhatIsLeft:
+    @pytest.mark.parametrize("whole", [False, True], ids=["one event", "the scope"])
+    def test_analytics_are_row_for_row_those_of_a_rebuild(
+        self, memory: Memory, directory: Path, whole: bool
+    ) -> None:
+        told = Told(memory)
+        told.carriers()
+        memory.recall(ANN, "Where does the user live?")
+        memory.record_turn(ANN, text="I work at Hooli.")
+        memory.erase(memory.record_turn(ANN, text="A first erasure of something else."))
+        memory.erase(ANN, event=None if whole else "e1")
+        memory.record_turn(ANN, text="I like chess.")
+        memory.flush()
+        live = analytics(memory)
+        memory.close()
+        (stored,) = directory.glob("generations/*/analytics.duckdb")
+        stored.unlink()
+        with Memory.open(directory, worker=False, clock=ManualClock(SAID, seed=1)) as again:
+            again.flush()
+            assert analytics(again) == live
+            assert again.rebuild().identical
+            assert analytics(again) == live
+            assert again.doctor().healthy
+
+    @pytest.mark.parametrize("whole", [False, True], ids=["one event", "the scope"])
+    def test_snapshots_in_the_directory_are_taken_again_and_others_named(
+        self, memory: Memory, directory: Path, whole: bool
+    ) -> None:
+        Told(memory)
+        memory.record_turn(ANN, text="I work at Hooli.")
+        memory.flush()
+        inside, outside = directory / "snapshots" / "today", directory.parent / "elsewhere"
+        for target in (inside, outside):
+            memory.snapshot(target)
+        memory.rebuild()  # a generation of its own counts steps anew
+        report = memory.erase(ANN, event=None if whole else "e1")
+        assert report.snapshots_renewed == (str(inside),)
+        assert report.snapshots_left == (str(outside),)
+        assert not report.complete
+        assert not holds(inside, ANN.path, ["e1"])
+        assert verify(inside).tally.count
+        memory.snapshot(directory / "snapshots" / "later")
+        memory.record_turn(ANN, text="I like chess.", event_id="e9")
+        assert memory.erase(ANN, event="e9").complete  # no snapshot has it
+
+    def test_a_snapshot_that_was_cut_off_is_removed(self, memory: Memory, directory: Path) -> None:
+        Told(memory)
+        target = directory / "snapshots" / "today"
+        memory.snapshot(target)
+        target.rename(target.with_name(".today.building"))
+        report = memory.erase(ANN, event="e1")
+        assert report.complete, report
+        assert not list(target.parent.iterdir())
 
 
 def is_erased(memory: Memory, row: SealedRow) -> bool:
