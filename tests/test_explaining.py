@@ -1,0 +1,57 @@
+"""Explaining: whole ids come before beginnings of ids, and a later review is part of the chain."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from memstream import Memory, NotFound, Scope
+from memstream.schemas.events import WriteDecided
+
+ANN = Scope(tenant="acme", user="ann")
+TEAM = Scope(tenant="acme", channel="team")
+
+
+def outcomes(memory: Memory, scope: Scope, name: str) -> list[str]:
+    decided = [each.data for each in memory.explain(scope, name).decisions]
+    return [each.outcome for each in decided if isinstance(each, WriteDecided)]
+
+
+def test_an_event_id_is_not_taken_for_the_beginning_of_a_memory_id(tmp_path: Path) -> None:
+    with Memory.open(tmp_path, worker=False) as memory:
+        memory.record_turn(ANN, text="I live in Porto.", event_id="first")
+        memory.flush()
+        (porto,) = memory.memories(ANN, attribute="home") or memory.memories(ANN)
+        for length in (1, 2, 8):
+            name = porto.id[:length]
+            assert memory.explain(ANN, name).events[0].id == "first"
+            memory.record_turn(ANN, text=f"I like chess {length}.", event_id=name)
+            memory.flush()
+            assert [each.id for each in memory.explain(ANN, name).events] == [name]
+        assert memory.explain(ANN, porto.id).events[0].id == "first"
+        assert memory.explain(ANN, porto.id[:9]).events[0].id == "first"
+        with pytest.raises(NotFound, match="neither a memory nor an event"):
+            memory.explain(ANN, "no-such")
+
+
+@pytest.mark.parametrize("approve", [True, False])
+def test_the_decision_of_a_later_review_is_shown(tmp_path: Path, approve: bool) -> None:
+    after = "stored" if approve else "rejected"
+    with Memory.open(tmp_path, worker=False) as memory:
+        told = "The gate code changes on Fridays."
+        memory.record_turn(TEAM, text=told, event_id="told")
+        memory.record_turn(TEAM, text="The lift code changes on Mondays.", event_id="other")
+        memory.flush()
+        assert outcomes(memory, TEAM, "told") == ["held"]
+        memory.review(TEAM, "told", approve=approve, reviewer="kim", event_id="verdict")
+        memory.flush()
+        assert outcomes(memory, TEAM, "told") == ["held", after]
+        assert outcomes(memory, TEAM, "other") == ["held"]
+        for found in memory.memories(TEAM):
+            assert outcomes(memory, TEAM, found.id) == ["held", after]
+        # One that came first stands in the event's own step, and is shown once.
+        memory.review(TEAM, "early", approve=approve, reviewer="kim")
+        memory.record_turn(TEAM, text="The door code changes on Sundays.", event_id="early")
+        memory.flush()
+        assert outcomes(memory, TEAM, "early") == ["held", after]
