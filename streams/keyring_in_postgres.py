@@ -58,8 +58,8 @@ _VERSION = 1
 _SCHEMA = (
     "CREATE TABLE memstream_key_ring(one boolean PRIMARY KEY DEFAULT true CHECK (one),"
     " version integer NOT NULL, epoch bigint NOT NULL, cache_s double precision NOT NULL)",
-    "CREATE TABLE memstream_keys(number bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,"
-    " key_id text NOT NULL UNIQUE, subject text NOT NULL, subject_sha256 bytea NOT NULL,"
+    "CREATE TABLE memstream_keys(number bigint GENERATED ALWAYS AS IDENTITY,"
+    " key_id text PRIMARY KEY, subject text NOT NULL, subject_sha256 bytea NOT NULL,"
     " key bytea, current boolean NOT NULL, used integer NOT NULL,"
     " made_at timestamptz NOT NULL DEFAULT clock_timestamp(), destroyed_at timestamptz)",
     # A subject may be longer than an index entry.
@@ -68,7 +68,8 @@ _SCHEMA = (
     # ANALYZE would copy keys into the catalogue, as the column's most common values.
     "ALTER TABLE memstream_keys ALTER COLUMN key SET STATISTICS 0",
 )
-"""``key`` is NULL once it was destroyed; its id stays, so that it is known to be gone."""
+"""``number`` grows from key to key of a subject. ``key`` is NULL once it was destroyed; its id stays,
+so that it is known to be gone."""
 
 _MAKE_LOCK = 0x6D736B72
 _DEFAULTS: dict[str, str | int] = {
@@ -88,9 +89,9 @@ _SETTINGS = (
 _STALE = "(used + %(block)s > %(most)s OR made_at <= clock_timestamp() - %(oldest)s)"
 # Rows are locked in one order, so that two rings never wait for each other.
 _LOCKED = (
-    "WITH mine AS (SELECT number FROM memstream_keys WHERE subject_sha256 = ANY(%(subjects)s)"
+    "WITH mine AS (SELECT key_id FROM memstream_keys WHERE subject_sha256 = ANY(%(subjects)s)"
     " AND current AND {} ORDER BY subject_sha256 FOR UPDATE)"
-    " UPDATE memstream_keys AS kept SET {} FROM mine WHERE kept.number = mine.number"
+    " UPDATE memstream_keys AS kept SET {} FROM mine WHERE kept.key_id = mine.key_id"
 )
 _RESERVE = (
     _LOCKED.format(f"NOT {_STALE}", "used = kept.used + %(block)s")
@@ -105,6 +106,7 @@ _INSERT = (
     " ON CONFLICT (subject_sha256) WHERE current DO NOTHING RETURNING subject, key_id, key"
 )
 
+_BLOCKS = 4
 _MOST_CACHED = 50_000
 _AT_ONCE = 5_000
 
@@ -153,7 +155,7 @@ class PostgresKeyRing:
         self._clock = clock
         self._wait_s = wait_s
         self._pause = pause
-        self._block = max(1, most_events_per_key // 10)
+        self._block = max(1, most_events_per_key // _BLOCKS)
         self._limits = {"block": self._block, "most": most_events_per_key, "oldest": oldest_key}
         self._process = os.getpid()
         self._lock = threading.RLock()
