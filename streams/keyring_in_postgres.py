@@ -68,8 +68,8 @@ _SCHEMA = (
     # ANALYZE would copy keys into the catalogue, as the column's most common values.
     "ALTER TABLE memstream_keys ALTER COLUMN key SET STATISTICS 0",
 )
-"""``number`` grows from key to key of a subject. ``key`` is NULL once it was destroyed; its id stays,
-so that it is known to be gone."""
+"""``number`` grows from key to key of a subject. ``key`` is NULL once it was destroyed; its id
+stays, so that it is known to be gone."""
 
 _MAKE_LOCK = 0x6D736B72
 _DEFAULTS: dict[str, str | int] = {
