@@ -95,6 +95,8 @@ def rows_of(steps: Sequence[Step]) -> Rows:
         if step.offset == VOID:
             continue
         raw = step.event
+        if not step.event_id:
+            continue
         if raw is None:
             rows.add("events", _erased_head(step), None)
         else:

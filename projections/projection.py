@@ -22,6 +22,7 @@ class Step(msgspec.Struct, frozen=True, gc=False):
     offset: int
     scope: str
     event_id: str
+    """Empty for a place in the sequence that holds nothing, like a message sent twice."""
     event: Event | None
     """The raw event; None where an erasure destroyed its content."""
     derived: tuple[Event, ...]

@@ -147,13 +147,13 @@ class _StageAgent:
         it, when the worker stops or the agent fails. Here a batch is acknowledged when it is
         done, all of it at once, so that no commit falls within it.
         """
-        batch: list[EventT] = []
+        batch: list[EventT[Any]] = []
         arrived = stream.channel.queue
         async for event in stream.noack().events():
             batch.append(event)
             if len(batch) < MOST_IN_BATCH and not arrived.empty():
                 continue
-            by_partition: dict[int, list[EventT]] = {}
+            by_partition: dict[int, list[EventT[Any]]] = {}
             for each in batch:
                 by_partition.setdefault(each.message.partition, []).append(each)
             for partition, events in by_partition.items():
@@ -162,7 +162,7 @@ class _StageAgent:
                 each.ack()
             batch.clear()
 
-    async def _take(self, partition: int, batch: Sequence[EventT]) -> None:
+    async def _take(self, partition: int, batch: Sequence[EventT[Any]]) -> None:
         started = asyncio.get_running_loop().time()
         messages = [(event.message.offset, event.message.value or b"") for event in batch]
         token = _current_event.set(weakref.ref(batch[0]))  # tells the table its partition

@@ -43,16 +43,31 @@ class TopicReader:
             return []
         return [self._entry(record) for record in self._records(partition, offset, limit)]
 
+    def messages(self, partition: int, offset: int, limit: int) -> list[tuple[int, bytes]]:
+        """As ``read``: (offset, value) of each, undecoded; no bytes for a tombstone."""
+        if offset < 0 or limit <= 0:
+            return []
+        found = self._records(partition, offset, limit)
+        return [(record.offset, record.value or b"") for record in found]
+
     def scan(self, partition: int, subject: str) -> Iterator[Entry]:
         """All entries of one scope that are there at the first step. Others are not decoded."""
+        for record in self._of_key(partition, subject, self.end_offset(partition)):
+            yield self._entry(record)
+
+    def history(self, partition: int, subject: str, below: int) -> Iterator[tuple[int, bytes]]:
+        """The messages of one scope below an offset, undecoded."""
+        for record in self._of_key(partition, subject, below):
+            yield record.offset, record.value or b""
+
+    def _of_key(self, partition: int, subject: str, end: int) -> Iterator[Any]:
         key, at = subject.encode(), 0
-        end = self.end_offset(partition)
         while at < end:
             records = self._records(partition, at, min(_MOST_RECORDS, end - at))
             if not records:
                 return
             at = records[-1].offset + 1
-            yield from (self._entry(each) for each in records if each.key == key)
+            yield from (each for each in records if each.key == key)
 
     def end_offset(self, partition: int) -> int:
         return self._ends([partition])[partition]

@@ -18,7 +18,6 @@ import structlog
 
 from memstream.processors.gate import GateMark
 from memstream.processors.pipeline import Pipeline, Processor, key
-from memstream.schemas.bundles import BUNDLE_VERSION, Bundle, BundleCodec, StateSeal
 from memstream.schemas.codec import Codec
 from memstream.schemas.errors import (
     InvalidEvent,
@@ -27,8 +26,10 @@ from memstream.schemas.errors import (
     MemstreamError,
     ProjectionDamaged,
     SealBroken,
+    UnknownEventType,
 )
 from memstream.schemas.events import ErasureRequested, Event
+from memstream.streams.bundles import BUNDLE_VERSION, Bundle, BundleCodec, StateSeal, event_of
 from memstream.streams.versioned_state import Table, VersionedState
 
 DERIVING = ("gate", "extract")
@@ -163,10 +164,10 @@ class Deriving:
         """(scope, event id, event, error). No event and no error: it was erased."""
         where = f"partition {self._partition} offset {offset}"
         try:
-            event = self._codec.from_wire(wire, where=where)
+            event = event_of(self._codec, wire, where=where)
         except KeyDestroyed:
             return (*self._bundles.names(wire)[:2], None, "")
-        except (InvalidEvent, SealBroken) as error:
+        except (InvalidEvent, SealBroken, UnknownEventType) as error:
             return (*self._bundles.names(wire)[:2], None, f"{type(error).__name__}: {error}"[:500])
         return event.subject, event.id, event, ""
 

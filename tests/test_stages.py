@@ -21,12 +21,12 @@ from hypothesis import strategies as st
 
 from memstream.processors.pipeline import Pipeline
 from memstream.processors.standard import standard_pipeline
-from memstream.schemas.bundles import Bundle, BundleCodec
 from memstream.schemas.codec import Codec
 from memstream.schemas.errors import KeyDestroyed
 from memstream.schemas.events import ErasureRequested, Event, MemoryChanged, Source
 from memstream.schemas.memories import canonical
 from memstream.schemas.sealing import Sealer
+from memstream.streams.bundles import Bundle, BundleCodec
 from memstream.streams.clock import SystemClock
 from memstream.streams.keyring_in_sqlite import SqliteKeyRing
 from memstream.streams.stages import BrokenSequence, Deriving, Message, Resolving
@@ -286,7 +286,7 @@ class TestCut:
         outcomes = [bundle.outcome for bundle in partition.bundles()]
         assert outcomes.count("dead_lettered") == 1
         assert outcomes[6] == "dead_lettered"
-        assert "no JSON" in partition.bundles()[6].error
+        assert "no event of memstream" in partition.bundles()[6].error
         assert partition.versions() == undisturbed(events)
 
 

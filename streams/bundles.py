@@ -13,11 +13,10 @@ from datetime import datetime
 import msgspec
 
 from memstream.schemas.codec import Codec
-from memstream.schemas.errors import InvalidEvent, KeyDestroyed, SealBroken
+from memstream.schemas.errors import InvalidEvent, KeyDestroyed, SealBroken, UnknownEventType
 from memstream.schemas.events import DATA_TYPES, Event, Source
 from memstream.schemas.sealing import Sealer
-
-__all__ = ["Bundle", "BundleCodec", "StateSeal"]
+from memstream.streams.kafka_messages import row_of
 
 BUNDLE_VERSION = 1
 
@@ -133,13 +132,20 @@ class BundleCodec:
             )  # fmt: skip
         return events
 
+    def readable(self, bundle: Bundle, raw: Event | None) -> list[Event]:
+        """As ``flowing``; nothing where the content was erased."""
+        try:
+            return self.flowing(bundle, raw)
+        except KeyDestroyed:
+            return []
+
     def raw(self, bundle: Bundle) -> Event | None:
         """The raw event; None where it is not there, was erased or cannot be read."""
         if not bundle.raw:
             return None
         try:
-            event = self.codec.from_wire(bundle.raw, where=bundle.event_id)
-        except (KeyDestroyed, InvalidEvent, SealBroken):
+            event = event_of(self.codec, bundle.raw, where=bundle.event_id)
+        except (KeyDestroyed, InvalidEvent, SealBroken, UnknownEventType):
             return None
         return msgspec.structs.replace(event, recordedtime=bundle.recordedtime)
 
@@ -201,6 +207,12 @@ class StateSeal:
             return _sealer(self._codec).open(key_id, name, rest)
         except KeyDestroyed:
             return None
+
+
+def event_of(codec: Codec, wire: bytes, *, where: str) -> Event:
+    """The event of a message of the raw topic. Raises ``KeyDestroyed``, ``InvalidEvent``,
+    ``UnknownEventType`` or ``SealBroken``."""
+    return codec.from_row(row_of(wire, 0, where=where))
 
 
 def _sealer(codec: Codec) -> Sealer:

@@ -1,0 +1,139 @@
+"""The projector: bundles of memories from their topic into the projections, each at its own pace.
+
+A projection stores with its data how many bundles of each partition it has; reading begins there,
+so a projector that was killed repeats nothing and skips nothing. One projector writes to one set
+of stores; workers may be many.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Protocol
+
+import structlog
+
+from memstream.projections.projection import Projection, Step
+from memstream.schemas.errors import MemstreamError
+from memstream.streams.bundles import Bundle, BundleCodec
+from memstream.streams.stages import DUPLICATE, BrokenSequence
+
+AT_ONCE = 2_000
+"""Bundles a projection applies at once."""
+
+_LOGGER = structlog.get_logger(__name__)
+
+
+class Bundles(Protocol):
+    """The memories topic. Offsets of a partition begin at 0; a bundle's number is never higher
+    than its offset."""
+
+    def messages(self, partition: int, offset: int, limit: int) -> list[tuple[int, bytes]]: ...
+
+    def end_offsets(self, partitions: int) -> Mapping[int, int]: ...
+
+
+class Projector:
+    """Brings projections to the end of the topic. Not for two threads at once.
+
+    A step's ``offset`` is its bundle's number: that of the raw event as long as nothing was
+    erased or sent twice, and without gaps in any case.
+    """
+
+    def __init__(
+        self,
+        topic: Bundles,
+        codec: BundleCodec,
+        projections: Sequence[Projection],
+        partitions: int,
+    ) -> None:
+        self._topic = topic
+        self._codec = codec
+        self.projections = tuple(projections)
+        self._partitions = partitions
+        self._read: dict[int, dict[int, int]] = {}
+
+    def positions(self) -> dict[int, int]:
+        """The bundles of each partition that every projection has."""
+        of_each = [each.positions() for each in self.projections]
+        return {
+            partition: min(each.get(partition, 0) for each in of_each)
+            for partition in range(self._partitions)
+        }
+
+    def project(self, *, keep_going: Callable[[], bool] = lambda: True) -> int:
+        """Applies what the topic holds now; how many bundles were new to a projection. One that
+        fails does not keep the others back; its error is raised when they are done."""
+        applied = 0
+        failure: MemstreamError | None = None
+        ends = self._topic.end_offsets(self._partitions)
+        for place, projection in enumerate(self.projections):
+            try:
+                applied += self._catch_up(place, projection, ends, keep_going)
+            except MemstreamError as error:
+                _LOGGER.error("projection_failed", projection=projection.name, error=str(error))
+                self._read.pop(place, None)
+                failure = failure or error
+        if failure is not None:
+            raise failure
+        return applied
+
+    def _catch_up(
+        self,
+        place: int,
+        projection: Projection,
+        ends: Mapping[int, int],
+        keep_going: Callable[[], bool],
+    ) -> int:
+        had = projection.positions()
+        # Bundles sent twice make offsets run ahead of numbers: read on where it was left.
+        read = self._read.setdefault(place, {})
+        applied = 0
+        for partition in range(self._partitions):
+            following = had.get(partition, 0)
+            offset = max(read.get(partition, 0), following)
+            while offset < ends.get(partition, 0) and keep_going():
+                messages = self._topic.messages(partition, offset, AT_ONCE)
+                if not messages:
+                    break
+                bundles: list[Bundle] = []
+                for offset, message in messages:
+                    where = f"memories partition {partition} offset {offset}"
+                    bundle = self._codec.decode(message, where=where)
+                    if bundle.number < following:
+                        continue
+                    if bundle.number > following:
+                        raise BrokenSequence(
+                            f"{where}: bundle {bundle.number} follows {following - 1}; mend: "
+                            "rebuild into a new generation"
+                        )
+                    bundles.append(bundle)
+                    following += 1
+                self._apply(projection, bundles)
+                applied += len(bundles)
+                offset += 1
+                read[partition] = offset
+        return applied
+
+    def _apply(self, projection: Projection, bundles: Sequence[Bundle]) -> None:
+        """Applies in order; an erasure takes effect between what came before and after it."""
+        seq = projection.position()
+        steps: list[Step] = []
+        for bundle in bundles:
+            if bundle.clears:
+                if steps:
+                    projection.apply(steps)
+                    steps = []
+                projection.erase(bundle.scope, events=[], memories=[])
+            seq += 1
+            steps.append(self._step(seq, bundle))
+        if steps:
+            projection.apply(steps)
+
+    def _step(self, seq: int, bundle: Bundle) -> Step:
+        if bundle.outcome == DUPLICATE or bundle.clears or not bundle.scope:
+            return Step(seq, bundle.partition, bundle.number, bundle.scope, "", None, ())
+        raw = self._codec.raw(bundle)
+        derived = tuple(self._codec.readable(bundle, raw))
+        return Step(
+            seq, bundle.partition, bundle.number, bundle.scope, bundle.event_id, raw, derived
+        )
