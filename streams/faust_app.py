@@ -184,24 +184,31 @@ class _StageAgent:
         self._worker.told(self._name, partition, messages, made, seconds)
 
     async def _decided(self, partition: int, messages: Sequence[Message]) -> list[bytes]:
-        """One batch: decided, sent, and known to the brokers."""
-        for wait in (*RETRY_S, None):
+        """One batch, decided and sent. Taken again while the key ring or the log is away."""
+        waits = iter(RETRY_S)
+        while True:
             stage, table = self._stage_of(partition)
             try:
                 made = stage(messages)
                 stage.state.flush(self._committed(partition))
-                break
             except LogUnavailable as error:
                 self._open.pop(partition)
+                wait = next(waits, None)
                 if wait is None:
                     raise
                 _LOGGER.warning("batch_waits", stage=self._name, wait_s=wait, error=str(error))
                 await asyncio.sleep(wait)
+            else:
+                await self._sent(partition, made, table)
+                return made
+
+    async def _sent(self, partition: int, made: Sequence[bytes], table: _PartitionTable) -> None:
+        """Sends what a batch made and changed; returns when the brokers have all of it."""
         send = self._app.producer.send
         sent: list[Awaitable[Any]] = [
             await send(self._target, None, value, partition, None, None) for value in made
         ]
-        logged = [
+        logged: list[Awaitable[Any]] = [
             await send(table.changelog, key, entry, partition, None, None)
             for key, entry in table.changed()
         ]
@@ -209,7 +216,6 @@ class _StageAgent:
         if logged:
             last = (await asyncio.gather(*logged))[-1]
             self._table.data.set_persisted_offset(TP(table.changelog, partition), last.offset)
-        return made
 
     def _stage_of(self, partition: int) -> tuple[Deriving | Resolving, _PartitionTable]:
         found = self._open.get(partition)
