@@ -23,7 +23,6 @@ import structlog
 from faust.streams import _current_event
 from faust.transport.drivers import aiokafka as driver
 from faust.types import TP, EventT
-from yarl import URL
 
 from memstream.processors.pipeline import Pipeline
 from memstream.schemas.codec import Codec
@@ -281,7 +280,7 @@ class _Transport(driver.Transport):
 def _application(settings: KafkaSettings, worker: WorkerSettings) -> Any:
     app = faust.App(
         settings.group(worker.generation),
-        broker=[URL(f"kafka://{each.strip()}") for each in settings.bootstrap.split(",")],
+        broker=";".join(f"kafka://{each.strip()}" for each in settings.bootstrap.split(",")),
         store="rocksdb://?driver=rocksdict" if worker.store == "rocksdb" else "memory://",
         datadir=str(worker.data_directory),
         topic_partitions=settings.partitions,
@@ -303,7 +302,7 @@ def _application(settings: KafkaSettings, worker: WorkerSettings) -> Any:
         key_serializer="raw",
         value_serializer="raw",
     )
-    app.transport = _Transport(app.conf.broker, app, app.loop)
+    app.producer_transport = _Transport(app.conf.broker_producer, app)
     return app
 
 
