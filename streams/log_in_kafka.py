@@ -49,6 +49,17 @@ REMEMBERED = 65_536
 _CHUNK = 1_000
 
 
+def row_check(settings: KafkaSettings) -> Callable[[SealedRow], None]:
+    """A check that raises ``InvalidEvent`` for a row the topic cannot take, without a broker: for
+    whoever keeps rows until there is one (``Outbox``)."""
+
+    def check(row: SealedRow) -> None:
+        check_row(row)
+        _check_size(row, message_of(row, 0), settings)
+
+    return check
+
+
 class KafkaLog:
     """``EventLog`` on the topic ``<prefix>.events``. Open it once per process; share it between
     threads. The topic must be there and be as ``memstream topics`` makes it: anything else is
@@ -199,7 +210,7 @@ class KafkaLog:
             partition = partition_of(row.subject, self.partitions)
             last[partition] = max(last.get(partition, 0) + 1, now)
             message = message_of(row, last[partition])
-            self._check_size(row, message)
+            _check_size(row, message, self.settings)
             made = fresh[name] = _Sent(name, partition)
             messages.append((made, message))
             answers.append((made, False))
@@ -220,21 +231,6 @@ class KafkaLog:
             if len(self._recent) > REMEMBERED:
                 self._recent.popitem(last=False)
         return answers
-
-    def _check_size(self, row: SealedRow, message: Message) -> None:
-        most = self.settings.max_message_bytes
-        if message.size > most:
-            raise InvalidEvent(
-                f"event {row.id}",
-                [
-                    Fault(
-                        "$.data",
-                        f"takes {message.size} bytes as a message, topic {self.topic} takes {most}",
-                        "split it, or set MEMSTREAM_KAFKA_MAX_MESSAGE_BYTES to more and run "
-                        "memstream topics --mend",
-                    )
-                ],
-            )
 
     def _offset(self, sent: _Sent, row: SealedRow) -> int:
         """The offset of a row that was handed to the producer, once it is acknowledged."""
@@ -317,6 +313,18 @@ class _Sent:
         self.partition = partition
         self.future: Any = None
         self.offset = -1
+
+
+def _check_size(row: SealedRow, message: Message, settings: KafkaSettings) -> None:
+    most = settings.max_message_bytes
+    if message.size > most:
+        fault = Fault(
+            "$.data",
+            f"takes {message.size} bytes as a message, topic {settings.topic(EVENTS)} takes {most}",
+            "split it, or set MEMSTREAM_KAFKA_MAX_MESSAGE_BYTES to more and run "
+            "memstream topics --mend",
+        )
+        raise InvalidEvent(f"event {row.id}", [fault])
 
 
 def _producer(settings: KafkaSettings) -> Any:

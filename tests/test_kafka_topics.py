@@ -45,11 +45,12 @@ def alter(settings: KafkaSettings, topic: str, values: dict[str, str]) -> None:
     admin.alter_configs([ConfigResource(ConfigResourceType.TOPIC, topic, values)])
     asked = [ConfigResource(ConfigResourceType.TOPIC, topic)]
     # The controller answers before the brokers know.
-    while any(
-        admin.describe_configs(asked, config_filter="all")["topic"][topic][name]["value"] != value
-        for name, value in values.items()
-    ):
-        pass
+    for _ in range(1_000):
+        found = admin.describe_configs(asked, config_filter="all")["topic"][topic]
+        if all(found[name]["value"] == value for name, value in values.items()):
+            break
+    else:
+        pytest.fail(f"{topic} did not take {values}")
     admin.close()
 
 
