@@ -98,8 +98,10 @@ class Generations:
         shutil.rmtree(self.root / name)
 
     def remove_all_but(self, kept: set[str]) -> list[str]:
-        """Deletes every generation that is neither served nor named; gives their names."""
-        gone = [name for name in self.names() if name not in kept and name != self.current()]
+        """Deletes every generation that is neither served nor named, those that a crash left half
+        made or half removed as well; gives their names."""
+        there = sorted(each.name for each in self.root.glob("g-*") if each.is_dir())
+        gone = [name for name in there if name not in kept and name != self.current()]
         for name in gone:
             self.remove(name)
         return gone

@@ -39,6 +39,9 @@ from memstream.streams.state_in_sqlite import StateStore
 
 _LOGGER = structlog.get_logger(__name__)
 
+REPLAY_PREFIX = ".replay-"
+"""Of the folders in which replays keep a state that is thrown away."""
+
 Opened = TypeVar("Opened", bound=Projection)
 
 
@@ -77,6 +80,14 @@ class Files:
             raise
         self.lease = WorkerLease(root, clock)
         self.generations = Generations(root / "generations")
+
+    def forget_copies(self, served: str) -> None:
+        """Removes the derived data that an erasure cannot reach into: the generations that are
+        neither served nor being built, and what replays left or are at (a replay that runs is cut
+        off by it)."""
+        self.generations.remove_all_but({served, *self.building})
+        for folder in self.root.glob(f"{REPLAY_PREFIX}*"):
+            shutil.rmtree(folder, ignore_errors=True)
 
     def close(self) -> None:
         """Closes every file and gives the lease back."""
@@ -158,7 +169,7 @@ class Stores:
             projections,
             self.files.clock,
             erases=self._serves,
-            forget_copies=self._forget_copies,
+            forget_copies=lambda: self.files.forget_copies(self.name),
         )
 
     def damage(self, projection: Projection, *, thorough: bool = True) -> str:
@@ -211,11 +222,6 @@ class Stores:
         for suffix in ("-wal", "-shm", ""):
             path.with_name(path.name + suffix).unlink(missing_ok=True)
         return StateStore.open(path, self.stamp)
-
-    def _forget_copies(self) -> None:
-        """Removes the generations that are neither served nor being built: an erasure cannot
-        reach into them."""
-        self.files.generations.remove_all_but({self.name, *self.files.building})
 
     def _verified(self, name: str, opened: Callable[[Path], Opened]) -> Opened:
         path = self.folder / name

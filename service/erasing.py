@@ -51,6 +51,7 @@ def erased(host: Host, scope: Scope, event_id: str | None, reason: str) -> Erasu
     plan = planned(readable, before, asked)
     names = (*asked, *plan.with_them)
     victims = [each for name, each in readable.items() if whole or name in names]
+    strange = _undecoded(host, scope, None if whole else names, readable)
     memories = {each.id for each in before if whole or set(names) & set(each.supports)}
     gone = plan.content.events
     needles = _needles(victims, [each for each in before if whole or gone & set(each.supports)])
@@ -62,10 +63,11 @@ def erased(host: Host, scope: Scope, event_id: str | None, reason: str) -> Erasu
     ring.rotate(scope.path)
     host.append([[_request(host, scope, names, reason), *plan.restated]])
     host.flush()
-    host.files.generations.remove_all_but({host.generation, *host.files.building})
+    host.files.forget_copies(host.generation)
     renewed, left = renewed_snapshots(host, scope.path, (*names, *plan.scrubbed))
     after = host.versions(scope)
     often = _needles(victims, (), fields=_SAID_OFTEN).keys() - needles.keys()
+    often |= {each for each in strange if len(each.encode()) >= SHORTEST_NEEDLE}
     also_in, said = _also_said(host, scope, needles, after)
     needles |= {each: each for each in often}
     said |= _also_said(host, scope, {each: each for each in often}, after)[1]
@@ -131,6 +133,21 @@ def _readable(host: Host, scope: Scope) -> dict[str, Event]:
     return found
 
 
+def _undecoded(
+    host: Host, scope: Scope, names: Sequence[str] | None, readable: Mapping[str, Event]
+) -> set[str]:
+    """Every string in the events to erase that cannot be decoded: an error about one quotes it."""
+    found: set[str] = set()
+    for entry in host.files.log.of_subject(scope.path):
+        if entry.row.id in readable or (names is not None and entry.row.id not in names):
+            continue
+        try:
+            found |= _strings(msgspec.json.decode(host.files.codec.plain(entry.row)))
+        except (KeyDestroyed, SealBroken, msgspec.DecodeError):
+            continue
+    return found
+
+
 # What to look for
 
 
@@ -167,7 +184,7 @@ def _strings(value: object) -> set[str]:
     if isinstance(value, str):
         return {value}
     if isinstance(value, dict):
-        return set().union(*map(_strings, value.values()))
+        return set().union(*map(_strings, value.keys()), *map(_strings, value.values()))
     if isinstance(value, list | tuple):
         return set().union(*map(_strings, value))
     return set()

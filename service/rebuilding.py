@@ -20,7 +20,7 @@ from memstream.schemas.instants import OPEN_MICROS
 from memstream.schemas.memories import Tally
 from memstream.schemas.scope import Scope
 from memstream.service.choosing import Choice
-from memstream.service.directory import Stores, stamp_of
+from memstream.service.directory import REPLAY_PREFIX, Stores, stamp_of
 from memstream.service.reports import RebuildReport, ReplayReport
 from memstream.streams.embedded import EmbeddedRuntime, Progress
 from memstream.streams.state_in_sqlite import StateStore
@@ -112,7 +112,7 @@ def replayed(
 ) -> ReplayReport:
     """Runs the events recorded in [since, until) through the pipeline into a throw-away state."""
     log = host.files.log
-    folder = Path(tempfile.mkdtemp(prefix=".replay-", dir=host.files.root))
+    folder = Path(tempfile.mkdtemp(prefix=REPLAY_PREFIX, dir=host.files.root))
     try:
         stamp = stamp_of(host.pipeline, NoEmbedder())
         store = StateStore.open(folder / "state.db", stamp)
@@ -141,7 +141,7 @@ def replayed(
         finally:
             store.close()
     finally:
-        shutil.rmtree(folder)
+        shutil.rmtree(folder, ignore_errors=True)  # an erasure may have removed it
 
 
 def _overlap(host: Host, beside: Stores) -> float | None:

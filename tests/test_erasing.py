@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -36,6 +37,7 @@ from memstream.schemas.events import (
 from memstream.schemas.ids import content_key, derived_id, served_key
 from memstream.streams.clock import ManualClock
 from memstream.streams.log import Position
+from memstream.streams.log_in_sqlite import SqliteLog
 from memstream.streams.state_in_sqlite import StateStore
 
 ANN = Scope(tenant="acme", user="ann")
@@ -475,6 +477,91 @@ class TestWhatIsLeft:
         report = memory.erase(ANN, event="e1")
         assert report.complete, report
         assert not list(target.parent.iterdir())
+
+
+class TestWhereContentHides:
+    """Places other than rows and points: none of them keeps a byte."""
+
+    def check(self, memory: Memory, directory: Path, event: str | None) -> None:
+        assert files_holding(directory, MARK), "nothing to erase: the test shows nothing"
+        report = memory.erase(ANN, event=event)
+        assert report.complete, report
+        assert report.searched
+        assert not files_holding(directory, MARK)
+
+    @pytest.mark.parametrize("whole", [False, True], ids=["one event", "the scope"])
+    def test_the_error_of_a_dead_letter(self, memory: Memory, directory: Path, whole: bool) -> None:
+        files = memory._host.files
+        row = SealedRow("bad", "turn.recorded", ANN.path, SAID, "user_said", 3, "r", "", 1, "", b"")
+        plain = msgspec.json.encode({"role": "user", "text": "I live here.", MARK: MARK})
+        files.log.append([files.codec.with_plain(row, plain)])
+        memory.record_turn(ANN, text="I like chess.")
+        memory.flush()
+        assert MARK in memory._host.store.dead_letters()[0].error
+        self.check(memory, directory, None if whole else "bad")
+        assert_sound(memory)
+
+    def test_generations_that_a_crash_left_half_made_or_half_removed(
+        self, memory: Memory, directory: Path
+    ) -> None:
+        Told(memory)
+        memory.rebuild()
+        generations = directory / "generations"
+        served = memory._host.generation
+        (other,) = (each for each in generations.glob("g-*") if each.name != served)
+        (other / "generation.json").unlink()
+        shutil.copytree(other, generations / "g-000099")
+        self.check(memory, directory, "e1")
+        assert [each.name for each in generations.glob("g-*")] == [served]
+        assert_sound(memory)
+
+    def test_a_replay_that_was_killed(self, memory: Memory, directory: Path) -> None:
+        Told(memory)
+        shutil.copytree(directory / "generations", directory / ".replay-killed")
+        self.check(memory, directory, "e1")
+
+    def test_shards_and_rewrites_that_a_crash_left(self, memory: Memory, directory: Path) -> None:
+        Told(memory)
+        folder = memory._host.stores.folder
+        memory.close()
+        shutil.copytree(folder / "vectors" / "shard-1", folder / "vectors" / "shard-7")
+        (folder / "analytics.duckdb.rewrite").write_bytes(
+            (folder / "analytics.duckdb").read_bytes()
+        )
+        with Memory.open(directory, worker=False, clock=ManualClock(SAID, seed=1)) as again:
+            self.check(again, directory, "e1")
+            assert_sound(again)
+
+    def test_write_ahead_logs_freed_pages_and_what_is_not_merged_yet(
+        self, memory: Memory, directory: Path
+    ) -> None:
+        """Many versions and keys of long texts, so that pages split, spill and are freed."""
+        for number in range(60):
+            text = f"I like {MARK} number {number}, " + "and its gardens " * 40
+            memory.record_turn(ANN, text=text, event_id=f"n{number}")
+            if number % 20 == 0:
+                memory.flush()
+        memory.flush()
+        assert any("-wal" in each for each in files_holding(directory, MARK))
+        self.check(memory, directory, None)
+
+    def test_content_that_a_crash_within_the_erasure_left_is_gone_at_the_next_start(
+        self, memory: Memory, directory: Path
+    ) -> None:
+        told = Told(memory)
+        memory.correct(ANN, told.found, "Bergenhus")
+        memory.recall(ANN, f"Is it {MARK}?")
+        memory.flush()
+        cut_off = patch.object(SqliteLog, "scrub", side_effect=KeyboardInterrupt)
+        with cut_off, pytest.raises(KeyboardInterrupt):
+            memory.erase(ANN, event="e1")
+        memory.close()
+        with Memory.open(directory, worker=False, clock=ManualClock(SAID, seed=1)) as again:
+            again.flush()
+            assert not files_holding(directory, MARK, SENTENCE, told.found.text)
+            assert [each.value for each in again.memories(ANN, everything=True)] == ["Bergenhus"]
+            assert not any(MARK.encode() in each for each in plain_texts(again).values())
+            assert_sound(again)
 
 
 def is_erased(memory: Memory, row: SealedRow) -> bool:
