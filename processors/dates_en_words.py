@@ -271,6 +271,7 @@ class Tokens:
 _TOKEN = re.compile(r"[0-9]+|[a-z]+|[^\sa-z0-9]")
 _WORD = re.compile(r"[a-z]+")
 _DIGIT = re.compile(r"[0-9]")
+_NO_LETTERS = {code: " " for code in range(128) if not chr(code).islower()}
 _LIKE = str.maketrans("’‘ʼ–—‐‑−〜～０１２３４５６７８９", "'''-----~~0123456789")
 
 
@@ -283,7 +284,10 @@ def lowered(text: str) -> str:
 
 
 def may_hold_date(low: str) -> bool:
-    return _DIGIT.search(low) is not None or not TRIGGERS.isdisjoint(_WORD.findall(low))
+    if _DIGIT.search(low) is not None:
+        return True
+    words = low.translate(_NO_LETTERS).split() if low.isascii() else _WORD.findall(low)
+    return not TRIGGERS.isdisjoint(words)
 
 
 # Numbers

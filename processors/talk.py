@@ -143,18 +143,21 @@ def _is_pleasantry(words: list[str]) -> bool:
     first = _plain(words[0], known)
     if first not in known and _LAUGH.fullmatch(first) is None:
         return False
-    plain = [first, *(_plain(word, known) for word in words[1:])]
+    plain = [first]
     place = 0
     counted = addressed = False
-    while place < len(plain):
-        found = next(
-            (
-                entry
-                for entry in known.get(plain[place], ())
-                if tuple(plain[place : place + len(entry[0])]) == entry[0]
-            ),
-            None,
-        )
+    while place < len(words):
+        if place >= len(plain):
+            plain += [_plain(word, known) for word in words[len(plain) : place + 1]]
+        found = None
+        for entry in known.get(plain[place], ()):
+            end = place + len(entry[0])
+            if end > len(plain):
+                # Most sentences are none of these by their second word: the rest is left as it is.
+                plain += [_plain(word, known) for word in words[len(plain) : end]]
+            if tuple(plain[place:end]) == entry[0]:
+                found = entry
+                break
         if found is not None:
             place += len(found[0])
             counted |= found[1]
@@ -165,8 +168,8 @@ def _is_pleasantry(words: list[str]) -> bool:
         elif addressed and words[place][0].isupper() and _NO_NAME.match(plain[place]) is None:
             # A name, at most of two words: "Good morning, Ada Lovelace".
             place += 1
-            if place < len(plain) and words[place][0].isupper() and plain[place] not in known:
-                place += 1
+            if place < len(words) and words[place][0].isupper():
+                place += _plain(words[place], known) not in known
             addressed = False
         else:
             return False
@@ -176,7 +179,10 @@ def _is_pleasantry(words: list[str]) -> bool:
 def _plain(word: str, known: Container[str]) -> str:
     """A word in lower case, without stretched letters ("sooo") unless it is known so."""
     word = word.lower().replace("’", "'")
-    return word if word in known or _LAUGH.fullmatch(word) else _STRETCHED.sub(r"\1", word)
+    if word in known:
+        return word
+    short = _STRETCHED.sub(r"\1", word)
+    return word if short == word or _LAUGH.fullmatch(word) else short
 
 
 _NO_NAME = re.compile(

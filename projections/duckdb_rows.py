@@ -37,7 +37,7 @@ from memstream.schemas.events import (
     ReviewDecided,
     WriteDecided,
 )
-from memstream.schemas.memories import Assertion, Interval, Memory, canonical, digest
+from memstream.schemas.memories import Assertion, Interval, Memory, recorded_as
 from memstream.schemas.scope import Scope
 
 TABLES = (
@@ -180,14 +180,15 @@ def _add_derived(
     data = event.data
     if isinstance(data, MemoryChanged):
         memory = data.memory
+        record, digest = recorded_as(memory)
         head = _Head(
             seq=step.seq,
             tenant=_tenant(memory.scope),
             event=step.event_id,
             type=event.type,
-            digest=digest(memory),
+            digest=digest,
         )
-        rows.add("memory_versions", head, canonical(memory))
+        rows.add("memory_versions", head, record)
     elif isinstance(data, CandidateExtracted):
         tenant = _tenant(data.assertion.scope)
         head = _Head(seq=step.seq, tenant=tenant, id=event.id, recorded_at=recorded)

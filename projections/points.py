@@ -19,7 +19,7 @@ from memstream.projections.projection import Step
 from memstream.schemas.events import MemoryChanged
 from memstream.schemas.ids import derived_id
 from memstream.schemas.instants import OPEN_MICROS, from_micros, to_micros
-from memstream.schemas.memories import Memory, canonical, digest
+from memstream.schemas.memories import Memory, recorded_as
 from memstream.schemas.scope import Scope
 
 POINTS_SCHEMA = f"points/2+lexemes/{LEXEMES_VERSION}"
@@ -104,6 +104,7 @@ _DECODER = msgspec.json.Decoder(Memory)
 def _payload(memory: Memory, seq: int, closed: int | None) -> dict[str, Any]:
     if closed is None:
         closed = OPEN_MICROS if memory.expired_at is None else to_micros(memory.expired_at)
+    record, digest = recorded_as(memory)
     payload: dict[str, Any] = {
         "tenant": _tenant(memory.scope),
         "scope": memory.scope,
@@ -117,8 +118,8 @@ def _payload(memory: Memory, seq: int, closed: int | None) -> dict[str, Any]:
         "valid_to": OPEN_MICROS if memory.valid_to is None else to_micros(memory.valid_to),
         "created_at": to_micros(memory.created_at),
         "expired_at": closed,
-        "digest": digest(memory),
-        "record": canonical(memory).decode(),
+        "digest": digest,
+        "record": record.decode(),
     }
     if memory.occurred is not None:
         if memory.occurred.start is not None:

@@ -144,5 +144,13 @@ def canonical(memory: Memory) -> bytes:
 def digest(memory: Memory) -> int:
     """40 bits of BLAKE2b over the version as it was made (``expired_at`` comes later and is left
     out). Forty bits, so that eight million of them add up in a signed 64-bit integer."""
-    made = memory if memory.expired_at is None else msgspec.structs.replace(memory, expired_at=None)
-    return int.from_bytes(hashlib.blake2b(canonical(made), digest_size=5).digest(), "big")
+    return recorded_as(memory)[1]
+
+
+def recorded_as(memory: Memory) -> tuple[bytes, int]:
+    """``canonical`` and ``digest`` of a version, serialised once where it has not expired."""
+    record = canonical(memory)
+    made = record
+    if memory.expired_at is not None:
+        made = canonical(msgspec.structs.replace(memory, expired_at=None))
+    return record, int.from_bytes(hashlib.blake2b(made, digest_size=5).digest(), "big")

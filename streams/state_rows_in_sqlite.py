@@ -18,7 +18,7 @@ import msgspec
 
 from memstream.schemas.errors import ProjectionDamaged, WrongGeneration
 from memstream.schemas.events import DATA_TYPES, Event, MemoryChanged, Source, WriteDecided
-from memstream.schemas.memories import Memory, canonical, digest
+from memstream.schemas.memories import Memory, recorded_as
 from memstream.streams.sqlite_files import FileKind, FileUnavailable
 
 STATE_FILE = FileKind(
@@ -138,10 +138,11 @@ def version_rows(seq: int, derived: Sequence[Event]) -> list[tuple[Any, ...]]:
         data = event.data
         if type(data) is MemoryChanged:
             memory = data.memory
+            record, digest = recorded_as(memory)
             rows.append(
                 (
                     seq << 16 | place, seq, memory.scope, memory.id, memory.version, memory.status,
-                    digest(memory), canonical(memory),
+                    digest, record,
                 )
             )  # fmt: skip
     return rows
