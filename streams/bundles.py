@@ -22,14 +22,19 @@ BUNDLE_VERSION = 1
 
 
 class Bundle(msgspec.Struct, frozen=True, array_like=True):
-    """One message. ``number`` counts a partition's bundles from 0, without gaps, so that a reader
-    knows what it has read before and that nothing is missing."""
+    """One message. A raw message leads to one bundle, an erasure to several; (offset, part) and
+    ``after`` tell a reader what it has read before and that nothing is missing."""
 
     version: int
     partition: int
-    number: int
     offset: int
-    """Of the raw event in its partition."""
+    """Of the raw message in its partition."""
+    after: int
+    """The offset of the raw message before it; -1 for the first."""
+    part: int
+    """Counts the bundles of one raw message from 0."""
+    last: bool
+    """Whether it is the last of them."""
     scope: str
     event_id: str
     outcome: str
@@ -46,6 +51,14 @@ class Bundle(msgspec.Struct, frozen=True, array_like=True):
     """Whether everything derived from the scope before this bundle is void."""
     error: str = ""
     """Of a dead letter: what went wrong."""
+
+
+class Place(msgspec.Struct, frozen=True, array_like=True):
+    """Of the bundle read last in one partition."""
+
+    offset: int = -1
+    part: int = 0
+    last: bool = True
 
 
 class _Kept(msgspec.Struct, frozen=True, array_like=True):
@@ -148,6 +161,16 @@ class BundleCodec:
         except (KeyDestroyed, InvalidEvent, SealBroken, UnknownEventType):
             return None
         return msgspec.structs.replace(event, recordedtime=bundle.recordedtime)
+
+    @staticmethod
+    def follows(bundle: Bundle, place: Place) -> bool | None:
+        """Whether a bundle is the next one after ``place``: None where it was read before, False
+        where one is missing between."""
+        if (bundle.offset, bundle.part) <= (place.offset, place.part):
+            return None
+        if bundle.part:
+            return bundle.offset == place.offset and bundle.part == place.part + 1
+        return place.last and bundle.after <= place.offset
 
     @staticmethod
     def names(wire: bytes) -> tuple[str, str, str]:

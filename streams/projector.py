@@ -1,8 +1,8 @@
 """The projector: bundles of memories from their topic into the projections, each at its own pace.
 
-A projection stores with its data how many bundles of each partition it has; reading begins there,
-so a projector that was killed repeats nothing and skips nothing. One projector writes to one set
-of stores; workers may be many.
+A projection stores with its data which raw offset of each partition comes next; reading begins
+there, so a projector that was killed repeats nothing and skips nothing. One projector writes to
+one set of stores; workers may be many.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import structlog
 
 from memstream.projections.projection import Projection, Step
 from memstream.schemas.errors import MemstreamError
-from memstream.streams.bundles import Bundle, BundleCodec
+from memstream.streams.bundles import Bundle, BundleCodec, Place
 from memstream.streams.stages import DUPLICATE, BrokenSequence
 
 AT_ONCE = 2_000
@@ -24,8 +24,7 @@ _LOGGER = structlog.get_logger(__name__)
 
 
 class Bundles(Protocol):
-    """The memories topic. Offsets of a partition begin at 0; a bundle's number is never higher
-    than its offset."""
+    """The memories topic. Offsets of a partition begin at 0."""
 
     def messages(self, partition: int, offset: int, limit: int) -> list[tuple[int, bytes]]: ...
 
@@ -35,8 +34,8 @@ class Bundles(Protocol):
 class Projector:
     """Brings projections to the end of the topic. Not for two threads at once.
 
-    A step's ``offset`` is its bundle's number: that of the raw event as long as nothing was
-    erased or sent twice, and without gaps in any case.
+    All bundles of an erasure but the last count to the offset before it, so that one that was
+    cut off is done again from its beginning.
     """
 
     def __init__(
@@ -53,7 +52,7 @@ class Projector:
         self._read: dict[int, dict[int, int]] = {}
 
     def positions(self) -> dict[int, int]:
-        """The bundles of each partition that every projection has."""
+        """The raw offset of each partition that comes next: every projection has those before."""
         of_each = [each.positions() for each in self.projections]
         return {
             partition: min(each.get(partition, 0) for each in of_each)
@@ -85,12 +84,13 @@ class Projector:
         keep_going: Callable[[], bool],
     ) -> int:
         had = projection.positions()
-        # Bundles sent twice make offsets run ahead of numbers: read on where it was left.
         read = self._read.setdefault(place, {})
         applied = 0
         for partition in range(self._partitions):
             following = had.get(partition, 0)
-            offset = max(read.get(partition, 0), following)
+            before = Place(following - 1)
+            # A raw message leads to one bundle at least, so the next one is not before this.
+            offset = read.get(partition, following)
             while offset < ends.get(partition, 0) and keep_going():
                 messages = self._topic.messages(partition, offset, AT_ONCE)
                 if not messages:
@@ -99,19 +99,22 @@ class Projector:
                 for offset, message in messages:
                     where = f"memories partition {partition} offset {offset}"
                     bundle = self._codec.decode(message, where=where)
-                    if bundle.number < following:
+                    follows = self._codec.follows(bundle, before)
+                    if follows is None:
                         continue
-                    if bundle.number > following:
+                    if not follows:
                         raise BrokenSequence(
-                            f"{where}: bundle {bundle.number} follows {following - 1}; mend: "
-                            "rebuild into a new generation"
+                            f"{where}: the bundle of event {bundle.offset} (part {bundle.part}, "
+                            f"after {bundle.after}) follows that of {before.offset} (part "
+                            f"{before.part}); mend: rebuild into a new generation"
                         )
                     bundles.append(bundle)
-                    following += 1
+                    before = Place(bundle.offset, bundle.part, bundle.last)
                 self._apply(projection, bundles)
                 applied += len(bundles)
                 offset += 1
-                read[partition] = offset
+                if before.last:
+                    read[partition] = offset
         return applied
 
     def _apply(self, projection: Projection, bundles: Sequence[Bundle]) -> None:
@@ -130,10 +133,9 @@ class Projector:
             projection.apply(steps)
 
     def _step(self, seq: int, bundle: Bundle) -> Step:
+        reached = bundle.offset if bundle.last else bundle.offset - 1
         if bundle.outcome == DUPLICATE or bundle.clears or not bundle.scope:
-            return Step(seq, bundle.partition, bundle.number, bundle.scope, "", None, ())
+            return Step(seq, bundle.partition, reached, bundle.scope, "", None, ())
         raw = self._codec.raw(bundle)
         derived = tuple(self._codec.readable(bundle, raw))
-        return Step(
-            seq, bundle.partition, bundle.number, bundle.scope, bundle.event_id, raw, derived
-        )
+        return Step(seq, bundle.partition, reached, bundle.scope, bundle.event_id, raw, derived)

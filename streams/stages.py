@@ -29,7 +29,14 @@ from memstream.schemas.errors import (
     UnknownEventType,
 )
 from memstream.schemas.events import ErasureRequested, Event
-from memstream.streams.bundles import BUNDLE_VERSION, Bundle, BundleCodec, StateSeal, event_of
+from memstream.streams.bundles import (
+    BUNDLE_VERSION,
+    Bundle,
+    BundleCodec,
+    Place,
+    StateSeal,
+    event_of,
+)
 from memstream.streams.versioned_state import Table, VersionedState
 
 DERIVING = ("gate", "extract")
@@ -49,12 +56,6 @@ History = Callable[[str, int], Iterable[Message]]
 
 class BrokenSequence(MemstreamError):
     """A bundle is missing before this one: the topic lost a message, or another writer is at it."""
-
-
-class _Position(msgspec.Struct, frozen=True):
-    """How far a stage has come in one partition: the number of the next bundle."""
-
-    next: int = 0
 
 
 class _Recorded(msgspec.Struct, frozen=True):
@@ -88,17 +89,24 @@ class Deriving:
             self.state.begin_batch(messages[0][0])
         for offset, wire in messages:
             self.state.begin(offset)
-            numbered = _Numbered(self.state, self._position)
-            for bundle in self._bundles_of(offset, wire):
-                made.append(self._bundles.encode(numbered(bundle)))
-            numbered.close()
+            before = self.state.get(self._position, Place) or Place()
+            bundles = list(self._bundles_of(offset, wire))
+            for part, bundle in enumerate(bundles):
+                placed = msgspec.structs.replace(
+                    bundle, after=before.offset, part=part, last=part == len(bundles) - 1
+                )
+                made.append(self._bundles.encode(placed))
+            with self.state.isolated() as state:
+                state.put(self._position, Place(offset))
         return made
 
     def _bundles_of(self, offset: int, wire: bytes) -> Iterable[Bundle]:
         scope, event_id, event, error = self._read(offset, wire)
         empty = Bundle(
-            BUNDLE_VERSION, self._partition, 0, offset, scope, event_id, "", None, b"", "", b""
-        )
+            version=BUNDLE_VERSION, partition=self._partition, offset=offset, after=-1, part=0,
+            last=True, scope=scope, event_id=event_id, outcome="", recordedtime=None, raw=b"",
+            key_id="", derived=b"",
+        )  # fmt: skip
         replace = msgspec.structs.replace
         if event is None:
             outcome = DEAD_LETTERED if error else ERASED
@@ -155,7 +163,7 @@ class Deriving:
                     continue
                 event, met = self._placed(event)
                 if not met:
-                    yield self._bundle(msgspec.structs.replace(empty, offset=offset), event, wire)
+                    yield self._bundle(empty, event, wire)
         if recorded is not None:
             with self.state.isolated() as state:
                 state.put(key(scope, "recorded"), recorded)
@@ -207,18 +215,20 @@ class Resolving:
                 message, where=f"candidates partition {self._partition} offset {offset}"
             )
             self.state.begin(offset)
-            before = self.state.get(self._position, _Position) or _Position()
-            if bundle.number < before.next:
+            before = self.state.get(self._position, Place) or Place()
+            follows = self._bundles.follows(bundle, before)
+            if follows is None:
                 continue
-            if bundle.number > before.next:
+            if not follows:
                 raise BrokenSequence(
-                    f"candidates partition {self._partition} offset {offset}: bundle "
-                    f"{bundle.number} follows {before.next - 1}; mend: see that one application "
-                    "writes to this topic, then rebuild into a new generation"
+                    f"candidates partition {self._partition} offset {offset}: the bundle of event "
+                    f"{bundle.offset} (part {bundle.part}, after {bundle.after}) follows that of "
+                    f"{before.offset} (part {before.part}); mend: see that one application writes "
+                    "to this topic, then rebuild into a new generation"
                 )
             made.append(self._bundles.encode(self._resolved(bundle)))
             with self.state.isolated() as state:
-                state.put(self._position, _Position(bundle.number + 1))
+                state.put(self._position, Place(bundle.offset, bundle.part, bundle.last))
         return made
 
     def _resolved(self, bundle: Bundle) -> Bundle:
@@ -241,23 +251,6 @@ class Resolving:
             raise
         except Exception as error:
             return _dead_letter(bundle, error)
-
-
-class _Numbered:
-    """Gives the bundles of one message the next numbers of the partition."""
-
-    def __init__(self, state: VersionedState, position: str) -> None:
-        self._state = state
-        self._position = position
-        self._next = (state.get(position, _Position) or _Position()).next
-
-    def __call__(self, bundle: Bundle) -> Bundle:
-        number, self._next = self._next, self._next + 1
-        return msgspec.structs.replace(bundle, number=number)
-
-    def close(self) -> None:
-        with self._state.isolated() as state:
-            state.put(self._position, _Position(self._next))
 
 
 def _dead_letter(bundle: Bundle, error: Exception) -> Bundle:
