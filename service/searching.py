@@ -19,6 +19,9 @@ import msgspec
 from memstream.schemas.errors import MemstreamError
 
 _READ_BYTES = 1 << 22
+_FEW = 1_000
+"""Strings up to which each is looked for by itself. One pass for any number costs as much: measured
+on 50 MB of noise, 34 s, and 27 s for a thousand one by one."""
 
 
 class SearchFailed(MemstreamError):
@@ -55,7 +58,8 @@ def main() -> None:
     """Reads a task from standard input, writes the files that hold something and what."""
     task = msgspec.json.decode(sys.stdin.buffer.read(), type=_Task)
     wanted = {form: each for each in task.needles for form in (each.encode(), _as_json(each))}
-    found = {each: sorted(_held(Path(each), wanted)) for each in task.files}
+    starts = by_start(wanted)
+    found = {each: sorted(held(Path(each), wanted, starts)) for each in task.files}
     sys.stdout.buffer.write(
         msgspec.json.encode({path: held for path, held in found.items() if held})
     )
@@ -65,7 +69,32 @@ def _as_json(text: str) -> bytes:
     return msgspec.json.encode(text)[1:-1]
 
 
-def _held(path: Path, wanted: Mapping[bytes, str]) -> set[str]:
+def by_start(wanted: Mapping[bytes, str]) -> dict[int, list[bytes]]:
+    """What is wanted by its first eight bytes; empty where so little is wanted that looking for
+    each is faster. Shorter ones stand under -1."""
+    starts: dict[int, list[bytes]] = {}
+    if len(wanted) > _FEW:
+        for form in wanted:
+            start = int.from_bytes(form[:8], sys.byteorder) if len(form) >= 8 else -1
+            starts.setdefault(start, []).append(form)
+    return starts
+
+
+def _candidates(window: bytes, starts: Mapping[int, list[bytes]]) -> Iterator[bytes]:
+    """The wanted whose first eight bytes stand in the window. One pass, however many there are."""
+    yield from starts.get(-1, ())
+    view = memoryview(window)
+    hits: set[int] = set()
+    for first in range(8):
+        whole = (len(window) - first) // 8 * 8
+        if whole > 0:
+            hits |= set(view[first : first + whole].cast("Q")).intersection(starts)
+    for hit in hits:
+        yield from starts[hit]
+
+
+def held(path: Path, wanted: Mapping[bytes, str], starts: Mapping[int, list[bytes]]) -> set[str]:
+    """The texts of which a form stands in the file."""
     found: set[str] = set()
     if not wanted or not path.is_file():
         return found
@@ -77,7 +106,8 @@ def _held(path: Path, wanted: Mapping[bytes, str]) -> set[str]:
             while start < end and (block := file.read(min(_READ_BYTES, end - start))):
                 start += len(block)
                 window = tail + block
-                found |= {text for form, text in wanted.items() if form in window}
+                forms = _candidates(window, starts) if starts else wanted
+                found |= {wanted[form] for form in forms if form in window}
                 tail = window[-overlap:]
     return found
 
