@@ -20,7 +20,7 @@ _PANEL = "Kafka"
 
 @commands.command(
     rich_help_panel=_PANEL,
-    epilog="Example: MEMSTREAM_KAFKA_BOOTSTRAP=localhost:9092 memstream topics",
+    epilog="Example: memstream topics --mend",
 )
 def topics(
     mend: Annotated[
