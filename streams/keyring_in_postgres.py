@@ -7,7 +7,7 @@ a process reserved and did not use counts as used.
 
 Keys are cached in memory. One row holds an epoch, which every ``rotate`` and ``destroy`` counts up
 in its own transaction; a ring asks for it when its last answer is older than the age that the row
-states (``CACHE_SECONDS`` for a new ring), and drops its cache when it changed. ``rotate`` and
+states (``CACHE_SECONDS`` for a new ring), and drops the subjects that changed since. ``rotate`` and
 ``destroy`` return that age after their commit, so the bound is zero as in the file: a call that
 starts later, in any process, gets no destroyed key and does not seal with an older one. A ring that
 cannot reach the server uses nothing from its cache beyond that age.
@@ -61,15 +61,18 @@ _SCHEMA = (
     "CREATE TABLE memstream_keys(number bigint GENERATED ALWAYS AS IDENTITY,"
     " key_id text PRIMARY KEY, subject text NOT NULL, subject_sha256 bytea NOT NULL,"
     " key bytea, current boolean NOT NULL, used integer NOT NULL,"
-    " made_at timestamptz NOT NULL DEFAULT clock_timestamp(), destroyed_at timestamptz)",
+    " made_at timestamptz NOT NULL DEFAULT clock_timestamp(), destroyed_at timestamptz,"
+    " changed bigint)",
     # A subject may be longer than an index entry.
     "CREATE UNIQUE INDEX memstream_keys_current ON memstream_keys(subject_sha256) WHERE current",
     "CREATE INDEX memstream_keys_by_subject ON memstream_keys(subject_sha256)",
+    "CREATE INDEX memstream_keys_changed ON memstream_keys(changed) WHERE changed IS NOT NULL",
     # ANALYZE would copy keys into the catalogue, as the column's most common values.
     "ALTER TABLE memstream_keys ALTER COLUMN key SET STATISTICS 0",
 )
 """``number`` grows from key to key of a subject. ``key`` is NULL once it was destroyed; its id
-stays, so that it is known to be gone."""
+stays, so that it is known to be gone. ``changed`` is the epoch in which it was destroyed, or made
+by ``rotate``."""
 
 _MAKE_LOCK = 0x6D736B72
 _DEFAULTS: dict[str, str | int] = {
@@ -225,12 +228,14 @@ class PostgresKeyRing:
             update = (
                 "UPDATE memstream_keys SET current = false WHERE subject_sha256 = %s AND current"
             )
+            tell = "UPDATE memstream_keys SET changed = %s WHERE subject_sha256 = %s AND current"
             with connection.transaction():
+                epoch = self._count_epoch(connection)
                 made: list[_Row] = []
                 while not made:  # another ring may be first with a key that is not the newest
                     connection.execute(update, (_sha256(subject),))
                     made = self._insert_missing(connection, [subject])
-                self._count_epoch(connection)
+                connection.execute(tell, (epoch, _sha256(subject)))
 
         self._ask("written", rotated)
         # Until then another process may seal with the key that was current.
@@ -251,11 +256,11 @@ class PostgresKeyRing:
         def destroyed(connection: _Connection) -> list[str]:
             update = (
                 "UPDATE memstream_keys"
-                " SET key = NULL, current = false, destroyed_at = clock_timestamp()"
+                " SET key = NULL, current = false, destroyed_at = clock_timestamp(), changed = %s"
                 " WHERE subject_sha256 = %s AND key IS NOT NULL"
             )
-            values: list[Any] = [_sha256(subject)]
             with connection.transaction():
+                values: list[Any] = [self._count_epoch(connection), _sha256(subject)]
                 connection.execute("LOCK TABLE memstream_keys IN ACCESS EXCLUSIVE MODE")
                 connection.execute("SET LOCAL statement_timeout = 0")
                 if older_than is not None:
@@ -275,7 +280,6 @@ class PostgresKeyRing:
                         "ALTER TABLE memstream_keys ALTER COLUMN key TYPE bytea"
                         " USING key || ''::bytea"
                     )
-                self._count_epoch(connection)
             return [key_id for _, key_id in gone]
 
         gone = self._ask("rewritten", destroyed)
@@ -318,20 +322,31 @@ class PostgresKeyRing:
         asked = self._clock.monotonic()
         query = "SELECT epoch, cache_s FROM memstream_key_ring"
         epoch, self._cache_s = self._stated_once(connection, query)
-        if epoch != self._epoch:
+        if self._epoch is None or epoch < self._epoch:
             self._forget()
-            self._epoch = epoch
+        elif epoch > self._epoch:
+            self._drop_changed(connection, self._epoch)
+        self._epoch = epoch
         self._trusted_until = asked + self._cache_s
+
+    def _drop_changed(self, connection: _Connection, since: int) -> None:
+        query = "SELECT subject, key_id, key IS NULL FROM memstream_keys WHERE changed > %s"
+        for subject, key_id, destroyed in connection.execute(query, (since,)).fetchall():
+            self._current.pop(subject, None)
+            if destroyed and key_id in self._by_id:
+                self._by_id[key_id] = None
 
     def _forget(self) -> None:
         self._trusted_until = 0.0
         self._current, self._by_id = {}, {}
 
-    def _count_epoch(self, connection: _Connection) -> None:
-        """Tells every ring, and learns for how long the others may trust what they have."""
-        update = "UPDATE memstream_key_ring SET epoch = epoch + 1 RETURNING cache_s"
-        (self._cache_s,) = self._stated_once(connection, update)
-        self._forget()
+    def _count_epoch(self, connection: _Connection) -> int:
+        """The next epoch, to write into what changes; learns for how long others may trust what
+        they have. First in its transaction, so that epochs are committed in order."""
+        update = "UPDATE memstream_key_ring SET epoch = epoch + 1 RETURNING epoch, cache_s"
+        epoch, self._cache_s = self._stated_once(connection, update)
+        self._trusted_until = 0.0
+        return int(epoch)
 
     def _stated_once(self, connection: _Connection, query: str) -> _Row:
         row = connection.execute(query.encode()).fetchone()
@@ -343,7 +358,7 @@ class PostgresKeyRing:
 
     def _remember(self, key_id: str, key: bytes | None) -> None:
         if len(self._by_id) >= _MOST_CACHED:
-            self._by_id = {}
+            del self._by_id[next(iter(self._by_id))]
         self._by_id[key_id] = key
 
     # The tables
@@ -375,7 +390,7 @@ class PostgresKeyRing:
     def _hold(self, rows: Iterable[_Row], missing: dict[bytes, str]) -> None:
         for subject, key_id, key in rows:
             if len(self._current) >= _MOST_CACHED:
-                self._current = {}
+                del self._current[next(iter(self._current))]
             self._current[subject] = _Held((key_id, key), self._block)
             self._remember(key_id, key)
             missing.pop(_sha256(subject), None)

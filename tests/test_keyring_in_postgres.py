@@ -6,6 +6,7 @@ import sys
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from hashlib import sha256
 from pathlib import Path
@@ -20,8 +21,9 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 from keyring_conformance import ADA, BOB, KeyRingConformance
 
-from memstream.schemas.errors import KeyDestroyed, LogUnavailable
+from memstream.schemas.errors import KeyDestroyed, LogUnavailable, SealBroken
 from memstream.schemas.sealing import Sealer
+from memstream.streams import keyring_in_postgres
 from memstream.streams.clock import Clock, ManualClock, SystemClock
 from memstream.streams.keyring_in_postgres import (
     CACHE_SECONDS,
@@ -190,6 +192,49 @@ def test_a_cache_is_used_for_the_stated_age_and_no_longer(opened: Opener) -> Non
     assert len(paused) == 3
 
 
+def test_an_erasure_of_one_subject_costs_the_others_nothing(opened: Opener, conninfo: str) -> None:
+    clock = ManualClock(START)
+    worker, eraser = opened(clock), opened()
+    hers, his = worker.key_for(ADA), worker.key_for(BOB)
+    reserved = "SELECT used FROM memstream_keys WHERE current AND subject = 'acme/user:bob'"
+    before = execute(conninfo, reserved)
+    for change in (eraser.rotate, eraser.destroy):
+        change(ADA)
+        clock.advance(timedelta(seconds=CACHE_S))
+        assert worker.key_for(BOB) == his
+        assert worker.key_by_id(his[0]) == his[1]
+        assert worker.key_for(ADA)[0] != hers[0]
+    assert execute(conninfo, reserved) == before
+    with pytest.raises(KeyDestroyed):
+        worker.key_by_id(hers[0])
+
+
+def test_a_database_that_was_put_back_is_believed(opened: Opener, conninfo: str) -> None:
+    clock = ManualClock(START)
+    worker = opened(clock)
+    worker.rotate(BOB)
+    old = worker.key_for(ADA)
+    execute(conninfo, "DELETE FROM memstream_keys")
+    execute(conninfo, "UPDATE memstream_key_ring SET epoch = 1")
+    clock.advance(timedelta(seconds=CACHE_S))
+    assert worker.key_for(ADA) != old
+    with pytest.raises(SealBroken):
+        worker.key_by_id(old[0])
+
+
+def test_many_subjects_take_turns_in_the_cache(
+    opened: Opener, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(keyring_in_postgres, "_MOST_CACHED", 10)
+    ring = opened()
+    subjects = [f"acme/user:u{number}" for number in range(30)]
+    ring.ensure(subjects)
+    keys = dict(ring.key_for(each) for each in subjects)
+    assert ring.keys_by_id(keys) == keys
+    assert [ring.key_by_id(each) for each in keys] == list(keys.values())
+    assert len(ring._by_id) == len(ring._current) == 10
+
+
 def test_all_rings_follow_the_age_that_the_database_states(opened: Opener) -> None:
     opened(cache_s=0.01)
     paused: list[float] = []
@@ -236,6 +281,58 @@ def test_a_ring_whose_process_uses_keys_while_others_destroy_them(opened: Opener
     thread.join()
     assert len(gone) >= 10
     assert faults == []
+
+
+def test_erasing_one_event_of_an_immutable_log_loses_no_other(opened: Opener) -> None:
+    """The steps of docs/decisions/2026-11-30-keys-on-an-immutable-log.md, while others record."""
+    topic: list[tuple[str, str, bytes]] = []  # (event id, key id, sealed), only ever appended to
+    appending = threading.Lock()
+    done = threading.Event()
+
+    def append(sealer: Sealer, event: str, text: bytes) -> None:
+        with appending:
+            topic.append((event, *sealer.seal(ADA, event.encode(), text)))
+
+    def record(name: str) -> None:
+        sealer, number = Sealer(opened(most_events_per_key=40)), 0
+        while not done.is_set():
+            append(sealer, f"{name}-{number}", f"text of {name}-{number}".encode())
+            number += 1
+
+    def readable(sealer: Sealer) -> dict[str, bytes]:
+        found: dict[str, bytes] = {}
+        for event, key_id, sealed in list(topic):
+            if event not in found:
+                with suppress(KeyDestroyed):
+                    found[event] = sealer.open(key_id, event.encode(), sealed)
+        return found
+
+    producers = [threading.Thread(target=record, args=(name,)) for name in ("one", "two", "three")]
+    ring = opened(most_events_per_key=40)
+    mine = Sealer(ring)
+    for each in producers:
+        each.start()
+    erased: set[str] = set()
+    while len(topic) < 100:
+        done.wait(0.01)
+    for _ in range(8):
+        event = topic[-1][0]
+        ring.rotate(ADA)
+        with appending:
+            past = list(topic)
+        holding = {key_id for each, key_id, _ in past if each == event}
+        texts = readable(mine)
+        kept = {each for each, key_id, _ in past if key_id in holding} - {event, *erased}
+        for each in sorted(kept):
+            append(mine, each, texts[each])
+        ring.destroy(ADA, key_ids=holding)
+        erased.add(event)
+    done.set()
+    for each in producers:
+        each.join()
+    assert set(readable(mine)) == {event for event, _, _ in topic} - erased
+    assert all(text == f"text of {event}".encode() for event, text in readable(mine).items())
+    assert max(Counter(key_id for _, key_id, _ in topic).values()) <= 40
 
 
 # The server and the way to it.
