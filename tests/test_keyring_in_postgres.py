@@ -323,8 +323,8 @@ def test_erasing_one_event_of_an_immutable_log_loses_no_other(opened: Opener) ->
         holding = {key_id for each, key_id, _ in past if each == event}
         texts = readable(mine)
         kept = {each for each, key_id, _ in past if key_id in holding} - {event, *erased}
-        for each in sorted(kept):
-            append(mine, each, texts[each])
+        for survivor in sorted(kept):
+            append(mine, survivor, texts[survivor])
         ring.destroy(ADA, key_ids=holding)
         erased.add(event)
     done.set()
