@@ -54,6 +54,7 @@ from memstream.projections.points import (
     NewPoint,
     changes,
     decoded,
+    made_at,
     words_of,
 )
 from memstream.projections.projection import Generation, Step
@@ -228,6 +229,19 @@ class EdgeIndex:
             payload = record.payload or {}
             memories[record.id] = decoded(payload["record"], payload["expired_at"])
         return {channel: hits(query, scored, memories) for channel, scored in ranked.items()}
+
+    def memories_of(self, scope: str) -> list[Memory]:
+        """Every version of every memory of a scope, in the order in which they were made."""
+        condition = edge.Filter(must=[matches("scope", scope)])
+        fields = ["record", "expired_at"]
+        with self._engine:
+            self._open_or_raise()
+            found = [
+                decoded(each.payload["record"], each.payload["expired_at"])
+                for records in self._scrolled(with_payload=fields, condition=condition)
+                for each in records
+            ]
+        return sorted(found, key=made_at)
 
     def erase(self, scope: str, *, events: Sequence[str], memories: Sequence[str]) -> int:
         """Removes every version of the memories, or the whole scope where nothing is named.

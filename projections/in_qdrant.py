@@ -27,7 +27,7 @@ from qdrant_client import QdrantClient, models
 from memstream.processors.lexemes import sparse_weights
 from memstream.projections.embedders import Embedder
 from memstream.projections.marker import MARKER, Marker, marker_of, shown
-from memstream.projections.points import Changes, NewPoint, changes, decoded, words_of
+from memstream.projections.points import Changes, NewPoint, changes, decoded, made_at, words_of
 from memstream.projections.projection import Generation, Step
 from memstream.projections.qdrant_requests import create, of_scope, requests
 from memstream.projections.qdrant_server import (
@@ -167,6 +167,16 @@ class QdrantIndex:
             payload = record.payload or {}
             memories[record.id] = decoded(payload["record"], payload["expired_at"])
         return {channel: hits(query, scored, memories) for channel, scored in ranked.items()}
+
+    def memories_of(self, scope: str) -> list[Memory]:
+        """Every version of every memory of a scope, in the order in which they were made."""
+        with self._turns.reading():
+            found = [
+                decoded(each.payload["record"], each.payload["expired_at"])
+                for records in self._scrolled(["record", "expired_at"], of_scope(scope, None))
+                for each in records
+            ]
+        return sorted(found, key=made_at)
 
     def erase(self, scope: str, *, events: Sequence[str], memories: Sequence[str]) -> int:
         """Removes every version of the memories, or the whole scope where nothing is named.

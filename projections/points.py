@@ -9,6 +9,7 @@ Only ``expired_at`` ever changes: the next version of the memory sets it.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
 from functools import lru_cache
 from typing import Any
 
@@ -96,6 +97,11 @@ def decoded(record: str, expired_at: int) -> Memory:
     if expired_at == OPEN_MICROS:
         return memory
     return msgspec.structs.replace(memory, expired_at=from_micros(expired_at))
+
+
+def made_at(memory: Memory) -> tuple[datetime, str, int]:
+    """The order in which memory versions were made."""
+    return memory.created_at, memory.id, memory.version
 
 
 _DECODER = msgspec.json.Decoder(Memory)

@@ -94,6 +94,10 @@ class SearchIndex(Projection, Protocol):
 
     def search(self, query: IndexQuery) -> Answer: ...
 
+    def memories_of(self, scope: str) -> list[Memory]:
+        """Every version of every memory of a scope, in the order in which they were made."""
+        ...
+
 
 def admits(query: IndexQuery, memory: Memory) -> bool:
     """Whether the query's conditions let the memory through: what every index must agree with."""

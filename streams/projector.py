@@ -51,6 +51,10 @@ class Projector:
         self._partitions = partitions
         self._read: dict[int, dict[int, int]] = {}
 
+    def add(self, projection: Projection) -> None:
+        """One more projection, from its own position on."""
+        self.projections = (*self.projections, projection)
+
     def positions(self) -> dict[int, int]:
         """The raw offset of each partition that comes next: every projection has those before."""
         of_each = [each.positions() for each in self.projections]

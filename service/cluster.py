@@ -1,0 +1,293 @@
+"""A memory on Kafka, as one process has it open: the same doors as a memory directory.
+
+Recording seals and appends to the raw topic. Workers (``memstream worker --runtime faust``) derive;
+a projector brings the memories topic into the index. Where the index is on a Qdrant server, the
+projector is a process of its own; without one, each reader projects into an index in its own
+directory. Analytics are beside the projector's index, in DuckDB.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import structlog
+
+from memstream.processors.pipeline import Pipeline
+from memstream.processors.standard import standard_pipeline
+from memstream.projections.embedders import Embedder, embedder_named
+from memstream.projections.in_duckdb import DuckIndex
+from memstream.projections.in_edge import EdgeIndex
+from memstream.projections.queries import SearchIndex
+from memstream.schemas.codec import Codec
+from memstream.schemas.errors import MemstreamError, NotFound
+from memstream.schemas.events import Event
+from memstream.schemas.memories import Memory
+from memstream.schemas.scope import Scope
+from memstream.schemas.sealing import Sealer
+from memstream.service.cluster_settings import ClusterSettings, generation_of, key_ring
+from memstream.service.directory import stamp_of
+from memstream.streams.bundles import BundleCodec
+from memstream.streams.clock import Clock, Deadline
+from memstream.streams.kafka_reading import TopicReader
+from memstream.streams.kafka_topics import MEMORIES
+from memstream.streams.log import Position
+from memstream.streams.log_in_kafka import KafkaLog
+from memstream.streams.projector import Projector
+from memstream.streams.worker import Worker
+
+POLL_SECONDS = 0.05
+"""How often a waiting reader looks how far the index is."""
+
+_LOGGER = structlog.get_logger(__name__)
+
+
+class NotOnKafka(MemstreamError):
+    """A door that a memory directory has and a memory on Kafka does not, and what to use."""
+
+
+class ClusterHost:
+    """The interface of ``Host``, over Kafka. Thread-safe.
+
+    ``projects``: whether this process brings the index up to date. ``index`` is one to use, and
+    to close, in the place of the one that the settings name.
+    """
+
+    def __init__(
+        self,
+        root: Path,
+        settings: ClusterSettings,
+        clock: Clock,
+        *,
+        index: SearchIndex | None = None,
+    ) -> None:
+        self.clock = clock
+        self.root = root
+        self.settings = settings
+        self.ring = key_ring(settings.keyring, clock)
+        self.codec = Codec(Sealer(self.ring))
+        self._closing = ExitStack()
+        self._closing.callback(self.ring.close)
+        try:
+            self.log = KafkaLog(settings.kafka, clock)
+        except BaseException:
+            self._closing.close()
+            raise
+        self._closing.callback(self.log.close)
+        self._given = index
+        self._opening = threading.RLock()
+        self._view: _View | None = None
+        self._worker: Worker | None = None
+        self._later = ThreadPoolExecutor(1, thread_name_prefix="memstream-later")
+        self._pending: set[Future[Any]] = set()
+        self.lost_contexts = 0
+
+    def start(self, *, worker: bool) -> None:
+        """With ``worker`` opens the index and keeps it up to date from now on. Without, both wait
+        until something has to be read."""
+        if worker:
+            self._project(self.view)
+
+    @property
+    def view(self) -> _View:
+        """What is read from; opened at first use."""
+        with self._opening:
+            if self._view is None:
+                self._view = _View(self.root, self.settings, self.codec, self._given)
+                self._closing.callback(self._view.close)
+                if not self.settings.qdrant_url and self._given is None:
+                    self._project(self._view)
+            return self._view
+
+    def _project(self, view: _View) -> None:
+        with self._opening:
+            if self._worker is None:
+                worker = self._worker = Worker(lambda: view.project(lambda: not worker.stopping))
+                worker.start()
+                worker.wake()
+
+    @property
+    def generation(self) -> str:
+        """The name of the generation that is read."""
+        return self.view.generation
+
+    # Recording
+
+    def append(self, groups: Sequence[Sequence[Event]]) -> list[Position]:
+        """Appends all events durably; one position per group, at the group's last event."""
+        rows = [self.codec.to_row(event) for group in groups for event in group]
+        positions = self.log.append(rows)
+        if self._worker is not None:
+            self._worker.wake()
+        found: list[Position] = []
+        at = 0
+        for group in groups:
+            first, last = positions[at], positions[at + len(group) - 1]
+            found.append(msgspec.structs.replace(first, offset=last.offset))
+            at += len(group)
+        return found
+
+    def append_later(self, events: Sequence[Event]) -> None:
+        """Appends without making the caller wait. ``flush`` and ``close`` wait for it; a failure
+        is logged and counted."""
+        future = self._later.submit(self.append, [events])
+        self._pending.add(future)
+        future.add_done_callback(self._settle)
+
+    def _settle(self, future: Future[Any]) -> None:
+        self._pending.discard(future)
+        error = future.exception()
+        if error is not None:
+            self.lost_contexts += 1
+            _LOGGER.error("context_not_recorded", error=str(error), kind=type(error).__name__)
+
+    # Reading
+
+    @contextmanager
+    def reader(
+        self, after: Position | None, wait_s: float
+    ) -> Iterator[tuple[SearchIndex | None, Embedder | None, list[str]]]:
+        """What to search with, and what is degraded about it, in words. Waits up to ``wait_s``
+        until ``after`` is indexed."""
+        view = self.view
+        reasons: list[str] = []
+        if after is not None:
+            missing = self._wait({after.partition: after.offset + 1}, wait_s)
+            if missing:
+                reasons.append(
+                    f"the index is stale by {missing} events: workers or the projector have not "
+                    f"come to offset {after.offset} of partition {after.partition} in {wait_s:g} s"
+                )
+        if self.worker_error():
+            reasons.append(f"the index is not being kept up to date: {self.worker_error()}")
+        yield view.index, view.embedder, reasons
+
+    def flush(self, timeout_s: float | None = None) -> None:
+        """Returns when everything recorded before the call is in the index. ``TimeoutError``."""
+        for future in list(self._pending):
+            future.exception(timeout_s)
+        ends = self.log.end_offsets()
+        missing = self._wait(ends, timeout_s)
+        if missing:
+            raise TimeoutError(
+                f"flush: {missing} events are not indexed after {timeout_s:g} s; mend: see that "
+                "memstream worker --runtime faust runs for generation "
+                f"{self.generation}, and a projector {self.worker_error()}".rstrip()
+            )
+
+    def _wait(self, ends: dict[int, int], timeout_s: float | None) -> int:
+        """How many events are still missing when the time is over; 0 once none is."""
+        deadline = Deadline(timeout_s)
+        pause = threading.Event()
+        while True:
+            positions = self.view.positions()
+            missing = sum(max(0, end - positions.get(at, 0)) for at, end in ends.items())
+            if not missing or deadline.passed:
+                return missing
+            if self._worker is not None:
+                self._worker.wake()
+            pause.wait(POLL_SECONDS)
+
+    def worker_error(self) -> str:
+        """Why the index is not kept up to date by this process; empty if it is."""
+        error = None if self._worker is None else self._worker.last_error
+        return "" if error is None else str(error)
+
+    def versions(self, scope: Scope, *, known_at: datetime | None = None) -> list[Memory]:
+        """All memory versions of a scope, or those made by ``known_at``."""
+        found = self.view.index.memories_of(scope.path)
+        return [each for each in found if known_at is None or each.created_at <= known_at]
+
+    def memory_id(self, scope: Scope, name: str) -> str:
+        """The full id of a memory given by its id or a beginning of it that only it has."""
+        names = {each.id for each in self.versions(scope) if each.id.startswith(name)}
+        if len(names) == 1:
+            return names.pop()
+        found = f"{len(names)} memories begin so" if names else "no memory begins so"
+        raise NotFound(
+            f"memory {name!r} in {scope.path}: {found}; mend: see memories(scope) for the ids"
+        )
+
+    def sql(self, query: str) -> tuple[list[str], list[tuple[Any, ...]]]:
+        """Read-only SQL over what this process has projected."""
+        duck = self.view.duck
+        if duck is None:
+            raise NotOnKafka(
+                "sql: this process projects no analytics; mend: run memstream sql in the "
+                "projector's directory"
+            )
+        names, rows = duck.sql(query)
+        return list(names), rows
+
+    def close(self) -> None:
+        """Waits for what is being recorded, and closes. Idempotent."""
+        self._later.shutdown(wait=True)
+        if self._worker is not None:
+            self._worker.stop()
+        self._closing.close()
+
+
+class _View:
+    """The index, the analytics beside it, and how they are brought up to date."""
+
+    def __init__(
+        self, root: Path, settings: ClusterSettings, codec: Codec, index: SearchIndex | None
+    ) -> None:
+        pipeline: Pipeline = standard_pipeline()
+        self.generation = generation_of(pipeline)
+        self.embedder = embedder_named(settings.embedder)
+        self._closing = ExitStack()
+        stamp = stamp_of(pipeline, self.embedder)
+        folder = root / f"{self.generation}-{self.embedder.identity.replace('/', '-')}"
+        self.duck: DuckIndex | None = None
+        if index is not None:
+            self.index = index
+        elif settings.qdrant_url:
+            self.index = self._on_server(settings, stamp)
+        else:
+            folder.mkdir(parents=True, exist_ok=True)
+            self.index = EdgeIndex.open(folder / "edge", stamp, self.embedder)
+        self._closing.callback(self.index.close)
+        self._folder, self._stamp = folder, stamp
+        topic = settings.kafka.topic(f"{self.generation}.{MEMORIES}")
+        reader = TopicReader(settings.kafka, topic)
+        self._closing.callback(reader.close)
+        self._projector = Projector(
+            reader, BundleCodec(codec), [self.index], settings.kafka.partitions
+        )
+
+    def with_analytics(self) -> None:
+        """Opens the analytics file and projects into it as well."""
+        self._folder.mkdir(parents=True, exist_ok=True)
+        self.duck = DuckIndex.open(self._folder / "analytics.duckdb", self._stamp)
+        self._closing.callback(self.duck.close)
+        self._projector.add(self.duck)
+
+    def project(self, keep_going: Any) -> None:
+        """Brings everything to the topic's end."""
+        self._projector.project(keep_going=keep_going)
+
+    def positions(self) -> dict[int, int]:
+        """The raw offset of each partition that the index has next."""
+        return self.index.positions()
+
+    def close(self) -> None:
+        self._closing.close()
+
+    def _on_server(self, settings: ClusterSettings, stamp: Any) -> SearchIndex:
+        from memstream.projections.in_qdrant import QdrantIndex
+        from memstream.projections.qdrant_server import QdrantServer
+
+        server = QdrantServer(
+            url=settings.qdrant_url,
+            prefix=settings.qdrant_prefix,
+            api_key_env=settings.qdrant_key_env,
+        )
+        name = f"{self.generation}-{self.embedder.identity}".replace("/", "-").replace(":", "-")
+        return QdrantIndex.open(server, server.collection(name), stamp, self.embedder)
