@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 
 import msgspec
@@ -31,8 +32,18 @@ class GenerationInUse(MemstreamError):
 class Generations:
     """The generations of one memory directory."""
 
-    def __init__(self, root: Path) -> None:
+    def __init__(
+        self,
+        root: Path,
+        *,
+        made: Callable[[Path], None] = lambda folder: None,
+        dropped: Callable[[Path], None] = lambda folder: None,
+    ) -> None:
+        """``made`` is called with a new generation's folder before it is complete, ``dropped``
+        before a folder is deleted: for what a generation keeps elsewhere."""
         self.root = root
+        self._made = made
+        self._dropped = dropped
 
     def current(self) -> str | None:
         """The name of the generation being served; None in a fresh directory."""
@@ -78,6 +89,11 @@ class Generations:
                 break
             except FileExistsError:
                 number += 1
+        try:
+            self._made(self.root / name)
+        except BaseException:
+            shutil.rmtree(self.root / name)
+            raise
         _write_atomically(self.root / name / _STAMP, msgspec.json.encode(stamp))
         return name
 
@@ -93,6 +109,7 @@ class Generations:
         """Deletes a generation that is not served."""
         if name == self.current():
             raise GenerationInUse(f"generation {name}: it is being served; swap to another first")
+        self._dropped(self.root / name)
         if name == self.previous():
             (self.root / _PREVIOUS).unlink()
         shutil.rmtree(self.root / name)

@@ -124,6 +124,11 @@ class QdrantIndex:
         marker = self._marker()
         return Tally(marker.count, marker.checksum)
 
+    @property
+    def unfinished(self) -> bool:
+        """Whether an apply was cut short; applying again from ``position`` heals it."""
+        return bool(self._marker().pending)
+
     def apply(self, steps: Sequence[Step]) -> None:
         """Writes every memory version of the steps; those up to ``position`` are skipped.
 

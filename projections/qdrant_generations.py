@@ -94,6 +94,11 @@ class QdrantGenerations:
         """Deletes a generation that is not served, and its alias. One that is gone is gone."""
         if name == self.current():
             raise GenerationInUse(f"generation {name}: it is being served; swap to another first")
+        self.delete(name)
+
+    def delete(self, name: str) -> None:
+        """Deletes a generation's collection with its alias, served or not; its index is then made
+        anew by opening it. One that is gone is gone."""
         collection = self.server.collection(name)
         self._call(collection, "deleting", partial(self._client.delete_collection, collection))
 

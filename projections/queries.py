@@ -10,7 +10,7 @@ import msgspec
 from memstream.projections.projection import Projection
 from memstream.schemas.errors import MemstreamError, UnsupportedFilter
 from memstream.schemas.instants import to_micros
-from memstream.schemas.memories import Kind, Memory, Status
+from memstream.schemas.memories import Kind, Memory, Status, Tally
 from memstream.schemas.scope import Scope
 
 Channel = Literal["bm25", "dense"]
@@ -96,6 +96,15 @@ class SearchIndex(Projection, Protocol):
 
     def memories_of(self, scope: str) -> list[Memory]:
         """Every version of every memory of a scope, in the order in which they were made."""
+        ...
+
+    def recorded_tally(self) -> Tally:
+        """What was written, by the index's own account; ``tally`` is what is there."""
+        ...
+
+    @property
+    def unfinished(self) -> bool:
+        """Whether an apply was cut short; applying again from ``position`` heals it."""
         ...
 
 

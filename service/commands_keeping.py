@@ -22,6 +22,7 @@ from memstream.service.commands_options import (
     USAGE,
     AsJson,
     EmbedderName,
+    IndexPlace,
     InDirectory,
     InScope,
     Reason,
@@ -68,6 +69,7 @@ def worker(
         bool, typer.Option("--log-json", help="Log lines as JSON, progress among them.")
     ] = False,
     embedder: EmbedderName = None,
+    index: IndexPlace = None,
 ) -> None:
     """Process events into memories until interrupted.
 
@@ -76,7 +78,7 @@ def worker(
     process is the worker and does not hand over.
     """
     configure_logging(1 if log_json else ctx.meta.get("memstream.verbose", 0), as_json=log_json)
-    host = Host(directory_of(ctx), SystemClock(), embedder=embedder, partitions=None)
+    host = Host(directory_of(ctx), SystemClock(), embedder=embedder, partitions=None, index=index)
     try:
         host.start(worker=False)
         if host.stale():
@@ -92,12 +94,14 @@ def worker(
                 raise typer.Exit(PARTLY_DONE if host.store.dead_letters() else 0)
     finally:
         host.close()
-    _work_until_signalled(ctx, embedder)
+    _work_until_signalled(ctx, embedder, index)
 
 
-def _work_until_signalled(ctx: typer.Context, embedder: str | None) -> None:
+def _work_until_signalled(ctx: typer.Context, embedder: str | None, index: str | None) -> None:
     with _stop_signals() as stopped:
-        host = Host(directory_of(ctx), SystemClock(), embedder=embedder, partitions=None)
+        host = Host(
+            directory_of(ctx), SystemClock(), embedder=embedder, partitions=None, index=index
+        )
         try:
             host.start(worker=True)
             if host.files.lease.held:
@@ -175,6 +179,13 @@ def rebuild(
         str | None,
         typer.Option(metavar="NAME", help="The embedder of the new one. Default: the same."),
     ] = None,
+    index: Annotated[
+        str | None,
+        typer.Option(
+            metavar="WHERE",
+            help="Its vectors: edge, a Qdrant server's url, or a .toml. Default: where they are.",
+        ),
+    ] = None,
     no_swap: Annotated[
         bool, typer.Option("--no-swap", help="Build and verify only; go on serving the old one.")
     ] = False,
@@ -188,7 +199,7 @@ def rebuild(
     Beside the live one, which serves until the new one is verified. Exit code 1 when the new
     one does not verify; then the old one goes on serving.
     """
-    if swap_back and (embedder or no_swap):
+    if swap_back and (embedder or index or no_swap):
         raise typer.BadParameter("--swap-back builds nothing: no other option goes with it")
     with opened(ctx) as here:
         if swap_back:
@@ -199,7 +210,9 @@ def rebuild(
                 standard_output().print(f"serving {name} again")
             return
         with Meter("rebuilding") as meter:
-            report = here.memory.rebuild(embedder=embedder, swap=not no_swap, progress=meter)
+            report = here.memory.rebuild(
+                embedder=embedder, index=index, swap=not no_swap, progress=meter
+            )
     if as_json:
         emit(report)
     else:

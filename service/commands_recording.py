@@ -17,6 +17,7 @@ from memstream.service.commands_options import (
     PARTLY_DONE,
     AsJson,
     EmbedderName,
+    IndexPlace,
     InScope,
     ObservedAt,
     Reason,
@@ -96,6 +97,7 @@ def record(
     trust: TrustOption = None,
     event_id: EventId = None,
     embedder: EmbedderName = None,
+    index: IndexPlace = None,
     as_json: AsJson = False,
 ) -> None:
     """Record a turn, a tool call, a tool result or feedback.
@@ -104,7 +106,7 @@ def record(
     """
     said = _read_input() if text == "-" else text
     scope = scope_of(ctx)
-    with opened(ctx, create=True, embedder=embedder) as here:
+    with opened(ctx, create=True, embedder=embedder, index=index) as here:
         memory = here.memory
         when: dict[str, Any] = {"observed_at": observed_at}
         named: dict[str, Any] = {**when, "event_id": event_id}
@@ -165,6 +167,7 @@ def import_(
         bool, typer.Option("--only-append", help="Leave the processing to a worker.")
     ] = False,
     embedder: EmbedderName = None,
+    index: IndexPlace = None,
     as_json: AsJson = False,
 ) -> None:
     """Import conversations from a file or a folder.
@@ -180,7 +183,7 @@ def import_(
     }  # fmt: skip
     # Read first, so that a wrong format leaves no new directory behind.
     items = read_file(path, **options)
-    with opened(ctx, create=True, embedder=embedder) as here:
+    with opened(ctx, create=True, embedder=embedder, index=index) as here:
         with Meter("importing") as meter:
             total = count_events(items) if meter.visible else 0
             report = import_file(

@@ -11,16 +11,16 @@ import shutil
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
-from typing import TypeVar
+from typing import TypeVar, cast
 
 import structlog
 
 from memstream.processors.pipeline import Pipeline
 from memstream.projections.embedders import Embedder
-from memstream.projections.generations import SCHEMA_VERSION, Generations
+from memstream.projections.generations import SCHEMA_VERSION
 from memstream.projections.in_duckdb import DuckIndex
-from memstream.projections.in_edge import EdgeIndex
 from memstream.projections.projection import Generation, Projection
+from memstream.projections.queries import SearchIndex
 from memstream.schemas.codec import Codec
 from memstream.schemas.errors import (
     KeyDestroyed,
@@ -30,6 +30,7 @@ from memstream.schemas.errors import (
 )
 from memstream.schemas.sealing import Sealer
 from memstream.service.choosing import Choice
+from memstream.service.vectors import Vectors, Where
 from memstream.streams.clock import Clock
 from memstream.streams.embedded import EmbeddedRuntime
 from memstream.streams.keyring_in_sqlite import SqliteKeyRing
@@ -44,17 +45,27 @@ REPLAY_PREFIX = ".replay-"
 
 Opened = TypeVar("Opened", bound=Projection)
 
+_VECTORS, _ANALYTICS = "vectors", "analytics.duckdb"
+
 
 class Files:
     """The lasting part of a directory: log, keys, lease, generations. Open in every process."""
 
-    def __init__(self, root: Path, clock: Clock, *, partitions: int | None = None) -> None:
+    def __init__(
+        self,
+        root: Path,
+        clock: Clock,
+        *,
+        partitions: int | None = None,
+        index: Where = None,
+    ) -> None:
         try:
             root.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise LogUnavailable(
                 f"memory directory {root}: {error.strerror}; mend: name a folder you may write to"
             ) from error
+        self.vectors = Vectors(root, clock, index)
         self.root = root
         self.clock = clock
         self.building: set[str] = set()
@@ -79,7 +90,7 @@ class Files:
             self.close_files()
             raise
         self.lease = WorkerLease(root, clock)
-        self.generations = Generations(root / "generations")
+        self.generations = self.vectors.generations
 
     def forget_copies(self, served: str) -> None:
         """Removes the derived data that an erasure cannot reach into: the generations that are
@@ -136,7 +147,7 @@ class Stores:
         self.state_lost = ""
         """What was wrong with the state that is being made anew; empty if it was sound."""
         self.store = self._sound_state(mends=mends)
-        self.edge: EdgeIndex | None = None
+        self.index: SearchIndex | None = None
         self.duck: DuckIndex | None = None
         self.runtime: EmbeddedRuntime | None = None
         self.pipeline = pipeline
@@ -148,15 +159,20 @@ class Stores:
         if self.runtime is not None:
             return self.runtime
         embedder = self.embedder
-        if embedder is not None and self.edge is None:
-            self.edge = self._verified(
-                "vectors", lambda path: EdgeIndex.open(path, self.stamp, embedder)
+        if embedder is not None and self.index is None:
+            self.index = self._verified(
+                _VECTORS,
+                lambda: self.files.vectors.opened(
+                    self.folder, self.stamp, embedder, serves=self._serves
+                ),
+                lambda: self.files.vectors.removed(self.folder),
             )
         if self.duck is None:
+            path = self.folder / _ANALYTICS
             self.duck = self._verified(
-                "analytics.duckdb", lambda path: DuckIndex.open(path, self.stamp)
+                _ANALYTICS, lambda: DuckIndex.open(path, self.stamp), lambda: _remove(path)
             )
-        self.runtime = self._runtime_of(*((self.edge,) if self.edge else ()), self.duck)
+        self.runtime = self._runtime_of(*((self.index,) if self.index else ()), self.duck)
         self._examined = True
         return self.runtime
 
@@ -180,8 +196,8 @@ class Stores:
         if position > last:
             return f"{projection.name} is at step {position}, the state only at {last}"
         expected = self.store.tally(position)
-        if isinstance(projection, EdgeIndex) and not thorough:
-            found = projection.recorded_tally()
+        if not thorough and not isinstance(projection, DuckIndex):
+            found = cast(SearchIndex, projection).recorded_tally()
         else:
             found = projection.tally()
         if expected != found:
@@ -193,11 +209,11 @@ class Stores:
 
     def close_projections(self) -> None:
         """Closes what one process at a time may have open; the state stays readable."""
-        edge, duck = self.edge, self.duck
-        self.edge = self.duck = self.runtime = None
+        index, duck = self.index, self.duck
+        self.index = self.duck = self.runtime = None
         try:
-            if edge is not None:
-                edge.close()
+            if index is not None:
+                index.close()
         finally:
             if duck is not None:
                 duck.close()
@@ -223,11 +239,12 @@ class Stores:
             path.with_name(path.name + suffix).unlink(missing_ok=True)
         return StateStore.open(path, self.stamp)
 
-    def _verified(self, name: str, opened: Callable[[Path], Opened]) -> Opened:
-        path = self.folder / name
+    def _verified(
+        self, name: str, opened: Callable[[], Opened], removed: Callable[[], None]
+    ) -> Opened:
         try:
-            projection = opened(path)
-            if isinstance(projection, EdgeIndex) and projection.unfinished:
+            projection = opened()
+            if name == _VECTORS and cast(SearchIndex, projection).unfinished:
                 # A crash cut an apply short. Point ids are deterministic: doing it again mends it.
                 self._runtime_of(projection).project()
             # Handed over and back, an index that this process read through is not read again.
@@ -239,16 +256,13 @@ class Stores:
                 return projection
             projection.close()
         _LOGGER.warning("projection_rebuilt", projection=name, problem=problem)
-        if name == "vectors":
+        if name == _VECTORS:
             self.remade = problem
-        _remove(path)
-        return opened(path)
+        removed()
+        return opened()
 
 
 def _remove(path: Path) -> None:
-    if path.is_dir():
-        shutil.rmtree(path)
-        return
     # The write-ahead log first: left alone it would be replayed into the next, empty file.
     for each in (path.with_name(path.name + ".wal"), path):
         each.unlink(missing_ok=True)

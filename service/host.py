@@ -49,6 +49,7 @@ from memstream.service.index_reader import IndexReader
 from memstream.service.rebuilding import rebuilt, replayed
 from memstream.service.reports import Diagnosis, ErasureReport, RebuildReport, ReplayReport
 from memstream.service.snapshots import remember
+from memstream.service.vectors import Where
 from memstream.streams.clock import Clock, Deadline
 from memstream.streams.embedded import EmbeddedRuntime, Progress
 from memstream.streams.log import Position
@@ -81,9 +82,10 @@ class Host:
         *,
         embedder: str | Embedder | None,
         partitions: int | None,
+        index: Where = None,
     ) -> None:
         self.clock = clock
-        self.files = Files(root, clock, partitions=partitions)
+        self.files = Files(root, clock, partitions=partitions, index=index)
         self._pipeline: Pipeline | None = None
         self._asked_embedder = embedder
         self._embedders: dict[str, Embedder] = {}
@@ -110,7 +112,8 @@ class Host:
         if has_settings(self.files):
             _ = self.pipeline  # its owner's mistakes show now and not at the first read
         name = self.files.generations.current()
-        if worker or (name is None and (self._asked_embedder or "none") != "none"):
+        chosen = self.files.vectors.elsewhere or (self._asked_embedder or "none") != "none"
+        if worker or (name is None and chosen):
             _ = self.stores
         elif name is not None:
             self._choice(self.files.generations.stamp(name).embedder)
@@ -219,23 +222,23 @@ class Host:
                 trouble = trouble or f"the vector index is held by {self.worker_elsewhere()}"
             elif not trouble:
                 trouble = self._unreadable()
-            edge = self.stores.edge if mine and not trouble else None
-            if edge is None:
+            index = self.stores.index if mine and not trouble else None
+            if index is None:
                 reasons.append(f"{trouble}; served by a lexical scan of the state")
                 yield None, None, reasons
             else:
-                yield IndexReader(self, edge, reasons), self.stores.embedder, reasons
+                yield IndexReader(self, index, reasons), self.stores.embedder, reasons
 
     def _unreadable(self) -> str:
         """Why the vector index cannot be searched, in words; opens it where it is not open."""
         try:
             self.runtime()
+            stores = self.stores
+            index = stores.index if stores.remade else None
+            if index is not None and index.position() < stores.store.last_seq():
+                return f"the vector index is being made again: {stores.remade}"
         except MemstreamError as error:
             return f"the vector index cannot be opened: {error}"
-        stores = self.stores
-        last = stores.store.last_seq() if stores.remade else 0
-        if stores.edge is not None and stores.edge.position() < last:
-            return f"the vector index is being made again: {stores.remade}"
         return ""
 
     def _behind(self, stores: Stores) -> bool:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from memstream.projections.in_edge import EdgeIndex
-from memstream.projections.queries import Answer, IndexQuery
+from memstream.projections.queries import Answer, IndexQuery, SearchIndex
 from memstream.recall.scan import scanned
 from memstream.schemas.errors import MemstreamError, UnsupportedFilter
 
@@ -17,15 +16,15 @@ class IndexReader:
     """The vector index for one question. If it fails or is swapped away meanwhile, the state
     answers in its place and ``reasons`` says so."""
 
-    def __init__(self, host: Host, edge: EdgeIndex, reasons: list[str]) -> None:
+    def __init__(self, host: Host, index: SearchIndex, reasons: list[str]) -> None:
         self._host = host
-        self._edge = edge
+        self._index = index
         self._reasons = reasons
 
     def search(self, query: IndexQuery) -> Answer:
         """The hits. Raises ``UnsupportedFilter``, and what reading the state raises."""
         try:
-            return self._edge.search(query)
+            return self._index.search(query)
         except UnsupportedFilter:
             raise
         except MemstreamError as error:

@@ -53,6 +53,7 @@ from memstream.service.reports import (
     RebuildReport,
     ReplayReport,
 )
+from memstream.service.vectors import Where
 from memstream.streams.clock import Clock, SystemClock, new_id
 from memstream.streams.embedded import Progress
 from memstream.streams.log import Position
@@ -72,6 +73,7 @@ class Memory:
         path: str | Path,
         *,
         embedder: str | Embedder | None = None,
+        index: Where = None,
         worker: bool = True,
         clock: Clock | None = None,
         partitions: int | None = None,
@@ -83,12 +85,14 @@ class Memory:
         directory was built with (in a new one: words only). Another embedder than the directory's
         raises ``WrongGeneration``: vectors of two models never mix; ``rebuild(embedder=...)``. One
         whose version changed, or that is gone, leaves recall lexical, with the reason, until then.
+        ``index``: "edge" (in the process), a Qdrant server's url or settings (``QdrantServer``), or
+        None for what the directory has (a new one: edge); to move it, ``rebuild(index=...)``.
         ``worker=False``: nothing is processed in the background; ``flush`` then does the work, and
         rules and indexes are opened only when something is read or processed.
         ``partitions`` counts only for a new directory.
         """
         clock = clock or SystemClock()
-        host = Host(Path(path), clock, embedder=embedder, partitions=partitions)
+        host = Host(Path(path), clock, embedder=embedder, partitions=partitions, index=index)
         try:
             host.start(worker=worker)
         except BaseException:
@@ -407,10 +411,13 @@ class Memory:
         self,
         *,
         embedder: str | Embedder | None = None,
+        index: Where = None,
         swap: bool = True,
         progress: Progress | None = None,
     ) -> RebuildReport:
-        """Builds the next generation from the log beside the live one, verifies it, swaps."""
+        """Builds the next generation from the log beside the live one, verifies it, swaps. It has
+        its vectors where the live one has them, or (``index``) elsewhere; see ``open``."""
+        self._host.files.vectors.choose(index)
         return self._host.rebuild(embedder=embedder, swap=swap, progress=progress)
 
     def swap_back(self) -> str:

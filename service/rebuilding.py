@@ -147,7 +147,7 @@ def replayed(
 def _overlap(host: Host, beside: Stores) -> float | None:
     """Over the last questions that were asked: the mean share of equal results in the new index.
     None where nothing was asked yet or the live index is not open here."""
-    live, fresh = host.stores.edge, beside.edge
+    live, fresh = host.stores.index, beside.index
     if live is None or fresh is None:
         return None
     shares: list[float] = []
