@@ -43,12 +43,10 @@ def server_of(double: QdrantDouble, **changes: Any) -> QdrantServer:
 
 
 def told(memory: Memory) -> None:
-    for scope, text in (
-        (ADA, "I live in Trieste."),
-        (ADA, "My boat is blue."),
-        (BO, "I live in Oslo."),
-    ):
-        memory.record_turn(scope, text=text, observed_at=datetime(2025, 3, 1, tzinfo=UTC))
+    said = ((ADA, "I live in Trieste."), (ADA, "My boat is blue."), (BO, "I live in Oslo."))
+    when = datetime(2025, 3, 1, tzinfo=UTC)
+    for number, (scope, text) in enumerate(said):
+        memory.record_turn(scope, text=text, observed_at=when, event_id=f"event-{number}")
     memory.flush()
 
 
