@@ -12,7 +12,8 @@ the one in a file:
   increases within a partition for one process; between processes as far as their clocks agree.
 * A call is not all-or-nothing: after ``LogUnavailable`` some of its events may be there. Appending
   the same ids again is harmless. What the topic cannot take is refused before anything is sent.
-* A topic cannot be rewritten: an erasure destroys keys.
+* A topic cannot be rewritten: an erasure destroys a key and appends what else it sealed again,
+  under other keys (``append_again``). Of copies with one id, a reader takes the first that opens.
 """
 
 from __future__ import annotations
@@ -104,6 +105,31 @@ class KafkaLog:
             for row, (each, duplicate) in zip(rows, sent, strict=True)
         ]
 
+    def append_again(self, rows: Sequence[SealedRow]) -> list[Position]:
+        """Appends events that are there, sealed under another key: the same ids, the same
+        ``recordedtime``, which every row must have. For erasure only. Errors as ``append``."""
+        self._check_process()
+        for row in rows:
+            check_row(row)
+            if row.recordedtime is None:
+                fault = Fault("$.recordedtime", "is missing", "append again what was read")
+                raise InvalidEvent(f"event {row.id}", [fault])
+        sent: list[_Sent] = []
+        with self._writing:
+            # Kafka's own timestamp is that of this append: its index of times stays in order.
+            now = to_micros(self._clock.now()) // 1000
+            for row in rows:
+                assert row.recordedtime is not None
+                message = message_of(row, to_micros(row.recordedtime))
+                _check_size(row, message, self.settings)
+                made = _Sent((row.subject, row.id), partition_of(row.subject, self.partitions))
+                self._hand_over(made, message._replace(timestamp_ms=now))
+                sent.append(made)
+        return [
+            Position(each.partition, self._offset(each, row), row.subject, row.id)
+            for row, each in zip(rows, sent, strict=True)
+        ]
+
     def read(self, partition: int, offset: int, limit: int) -> list[Entry]:
         """As the topic holds them. ``InvalidEvent``, naming the offset, for a message that is no
         event of ours; ``LogUnavailable`` where the brokers do not answer."""
@@ -127,22 +153,26 @@ class KafkaLog:
         return at
 
     def find(self, subject: str, event_id: str) -> Entry | None:
-        """The first of that id. Reads the partition from its start: for explaining and erasing,
-        not for every event."""
+        """The first of that id, or the last copy of it that was appended again. Reads the
+        partition from its start: for explaining and erasing, not for every event."""
+        found: Entry | None = None
         for entry in self.of_subject(subject):
-            if entry.row.id == event_id:
-                return entry
-        return None
+            if entry.row.id == event_id and (
+                found is None or entry.row.recordedtime == found.row.recordedtime
+            ):
+                found = entry
+        return found
 
     def of_subject(self, subject: str) -> Iterator[Entry]:
-        """Each event of one scope once, in order, up to the end at the first step. Reads the
-        whole partition and leaves the rest out unopened."""
+        """Each event of one scope, in order, up to the end at the first step; one that was sealed
+        again comes once for each key. Reads the whole partition, decodes only the scope."""
         self._check_process()
         partition = partition_of(subject, self.partitions)
-        seen: set[str] = set()
+        seen: set[tuple[str, str]] = set()
         for entry in self._reader.scan(partition, subject):
-            if entry.row.id not in seen:
-                seen.add(entry.row.id)
+            copy = entry.row.id, entry.row.key_id
+            if copy not in seen:
+                seen.add(copy)
                 yield entry
 
     def replace_all(self, entries: Iterable[Entry]) -> None:
@@ -216,21 +246,24 @@ class KafkaLog:
             answers.append((made, False))
         self._last = last
         for made, message in messages:
-            try:
-                made.future = self._producer.send(
-                    self.topic,
-                    key=message.key,
-                    value=message.value,
-                    headers=message.headers,
-                    partition=made.partition,
-                    timestamp_ms=message.timestamp_ms,
-                )
-            except KafkaError as error:
-                raise self._stated(error, "appended to") from error
+            self._hand_over(made, message)
             self._recent[made.name] = made
             if len(self._recent) > REMEMBERED:
                 self._recent.popitem(last=False)
         return answers
+
+    def _hand_over(self, made: _Sent, message: Message) -> None:
+        try:
+            made.future = self._producer.send(
+                self.topic,
+                key=message.key,
+                value=message.value,
+                headers=message.headers,
+                partition=made.partition,
+                timestamp_ms=message.timestamp_ms,
+            )
+        except KafkaError as error:
+            raise self._stated(error, "appended to") from error
 
     def _offset(self, sent: _Sent, row: SealedRow) -> int:
         """The offset of a row that was handed to the producer, once it is acknowledged."""

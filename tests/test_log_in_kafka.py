@@ -126,6 +126,31 @@ def test_an_event_of_an_earlier_run_is_twice_on_the_topic_and_once_in_its_scope(
     second.close()
 
 
+def test_what_is_sealed_again_keeps_its_id_and_its_times(log: KafkaLog) -> None:
+    log.append([row("a"), row("b"), row("c")])
+    before = {entry.row.id: entry for entry in everything(log)}
+    other = {"key_id": "key-2", "payload": b"sealed anew"}
+    again = [msgspec.structs.replace(before[each].row, **other) for each in ("a", "b")]
+    with pytest.raises(InvalidEvent, match="recordedtime"):
+        log.append_again([msgspec.structs.replace(again[0], recordedtime=None)])
+    assert [each.offset for each in log.append_again(again)] == [3, 4]
+    # Every copy is there for whoever holds the keys; asked for one, the log gives the newest.
+    held = [(entry.row.id, entry.row.key_id) for entry in log.of_subject("acme/user:ada")]
+    assert held == [(each, "key-1") for each in "abc"] + [(each, "key-2") for each in "ab"]
+    found = log.find("acme/user:ada", "a")
+    assert found is not None
+    assert found.row == again[0]
+    assert log.find("acme/user:ada", "c") == before["c"]
+    # Instants are found as before, and time goes on after the newest event.
+    for entry in before.values():
+        assert entry.row.recordedtime is not None
+        assert log.offset_at(entry.partition, entry.row.recordedtime) == entry.offset
+    assert log.append([row("d")])[0].offset == 5
+    last = everything(log)[-1].row.recordedtime
+    assert last is not None
+    assert last > max(each.row.recordedtime for each in before.values() if each.row.recordedtime)
+
+
 def test_what_the_topic_cannot_take_is_refused_before_anything_is_sent(
     kafka_bootstrap: str, tmp_path: Path
 ) -> None:
