@@ -1,4 +1,5 @@
-"""Disposable indexes: vectors (``in_edge``), analytics (``in_duckdb``), embedders, generations.
+"""Disposable indexes: vectors (``in_edge``, ``in_qdrant``), analytics (``in_duckdb``); embedders,
+generations.
 
 Everything here can be deleted and is rebuilt from the log.
 """
