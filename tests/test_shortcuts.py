@@ -20,7 +20,7 @@ from memstream.schemas.ids import derived_id
 BOOKS = Reader(builtin()).books
 PIECES = (
     "I'll ’ll 'll 'llama well-known -x a-b- --c _ _d` / ` ü İ K ſ don't 3rd @ +49 170 123 45 67 "
-    "a@b.cd 555-123 4567 allergic Debt LOAN hospital's mortgage a.m. Dr. ... … ?! 。 ！” I'm"
+    "a@example.com 555-123 4567 allergic Debt LOAN hospital's mortgage a.m. Dr. ... … ?! 。 ！” I'm"
 ).split(" ")
 
 
