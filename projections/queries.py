@@ -94,6 +94,10 @@ class SearchIndex(Projection, Protocol):
 
     def search(self, query: IndexQuery) -> Answer: ...
 
+    def recorded_tally(self) -> Tally:
+        """What was written, by the index's own account; ``tally`` is what is there."""
+        ...
+
     def memories_of(self, scope: str) -> list[Memory]:
         """Every version of every memory of a scope, in the order in which they were made."""
         ...

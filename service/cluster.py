@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from datetime import datetime
 from pathlib import Path
@@ -25,14 +24,24 @@ from memstream.projections.embedders import Embedder, embedder_named
 from memstream.projections.in_duckdb import DuckIndex
 from memstream.projections.in_edge import EdgeIndex
 from memstream.projections.queries import SearchIndex
+from memstream.projections.snapshot import snapshot
 from memstream.schemas.codec import Codec
-from memstream.schemas.errors import MemstreamError, NotFound
+from memstream.schemas.errors import NotFound
 from memstream.schemas.events import Event
 from memstream.schemas.memories import Memory
 from memstream.schemas.scope import Scope
 from memstream.schemas.sealing import Sealer
-from memstream.service.cluster_settings import ClusterSettings, generation_of, key_ring
+from memstream.service.cluster_examining import examined_cluster
+from memstream.service.cluster_settings import ClusterSettings, NotOnKafka, generation_of, key_ring
 from memstream.service.directory import stamp_of
+from memstream.service.later import Later
+from memstream.service.reports import (
+    Diagnosis,
+    ErasureReport,
+    Explanation,
+    RebuildReport,
+    ReplayReport,
+)
 from memstream.streams.bundles import BundleCodec
 from memstream.streams.clock import Clock, Deadline
 from memstream.streams.kafka_reading import TopicReader
@@ -46,10 +55,6 @@ POLL_SECONDS = 0.05
 """How often a waiting reader looks how far the index is."""
 
 _LOGGER = structlog.get_logger(__name__)
-
-
-class NotOnKafka(MemstreamError):
-    """A door that a memory directory has and a memory on Kafka does not, and what to use."""
 
 
 class ClusterHost:
@@ -84,14 +89,13 @@ class ClusterHost:
         self._opening = threading.RLock()
         self._view: _View | None = None
         self._worker: Worker | None = None
-        self._later = ThreadPoolExecutor(1, thread_name_prefix="memstream-later")
-        self._pending: set[Future[Any]] = set()
-        self.lost_contexts = 0
+        self.later = Later(self.append)
 
     def start(self, *, worker: bool) -> None:
-        """With ``worker`` opens the index and keeps it up to date from now on. Without, both wait
-        until something has to be read."""
+        """With ``worker`` opens the index and the analytics and keeps them up to date from now on.
+        Without, that waits until something has to be read, and there are no analytics."""
         if worker:
+            self.view.with_analytics()
             self._project(self.view)
 
     @property
@@ -134,18 +138,8 @@ class ClusterHost:
         return found
 
     def append_later(self, events: Sequence[Event]) -> None:
-        """Appends without making the caller wait. ``flush`` and ``close`` wait for it; a failure
-        is logged and counted."""
-        future = self._later.submit(self.append, [events])
-        self._pending.add(future)
-        future.add_done_callback(self._settle)
-
-    def _settle(self, future: Future[Any]) -> None:
-        self._pending.discard(future)
-        error = future.exception()
-        if error is not None:
-            self.lost_contexts += 1
-            _LOGGER.error("context_not_recorded", error=str(error), kind=type(error).__name__)
+        """Appends without making the caller wait. ``flush`` and ``close`` wait for it."""
+        self.later.append(events)
 
     # Reading
 
@@ -170,8 +164,7 @@ class ClusterHost:
 
     def flush(self, timeout_s: float | None = None) -> None:
         """Returns when everything recorded before the call is in the index. ``TimeoutError``."""
-        for future in list(self._pending):
-            future.exception(timeout_s)
+        self.later.wait(timeout_s)
         ends = self.log.end_offsets()
         missing = self._wait(ends, timeout_s)
         if missing:
@@ -225,9 +218,48 @@ class ClusterHost:
         names, rows = duck.sql(query)
         return list(names), rows
 
+    def doctor(self) -> Diagnosis:
+        """How far behind the index is, and whether the parts are there and as they must be."""
+        return examined_cluster(self)
+
+    def explain(self, scope: Scope, name: str) -> Explanation:
+        """Not offered: what led to what is in the projector's analytics."""
+        raise NotOnKafka(
+            f"explain {name} in {scope.path}: decisions and candidates are in the projector's "
+            "analytics; mend: memstream sql in its directory"
+        )
+
+    def rebuild(self, **_: Any) -> RebuildReport:
+        """Not offered: a new generation is worked on by workers of its own."""
+        raise NotOnKafka(
+            "rebuild: on Kafka a changed pipeline has a name of its own, and its workers read the "
+            "log from the beginning beside the old ones; mend: start memstream worker --runtime "
+            "faust with the new release, then a projector, then readers"
+        )
+
+    def swap_back(self) -> str:
+        """Not offered: see ``rebuild``."""
+        raise NotOnKafka("swap back: start readers of the release before; its index is still there")
+
+    def replay(self, *_: Any) -> ReplayReport:
+        """Not offered: see ``rebuild``."""
+        raise NotOnKafka("replay: mend: memstream migrate --to-directory, and replay there")
+
+    def erase(self, scope: Scope, event: str | None, reason: str) -> ErasureReport:
+        """See ``cluster_erasing``."""
+        raise NotOnKafka(f"erase {event or 'all'} of {scope.path} ({reason}): not offered yet")
+
+    def snapshot(self, target: Path, *, overwrite: bool) -> dict[str, Any]:
+        """The analytics tables as Parquet."""
+        duck = self.view.duck
+        if duck is None:
+            raise NotOnKafka(f"snapshot to {target}: this process projects no analytics")
+        built: dict[str, Any] = msgspec.to_builtins(snapshot(duck, target, overwrite=overwrite))
+        return built
+
     def close(self) -> None:
         """Waits for what is being recorded, and closes. Idempotent."""
-        self._later.shutdown(wait=True)
+        self.later.close()
         if self._worker is not None:
             self._worker.stop()
         self._closing.close()

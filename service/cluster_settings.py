@@ -24,6 +24,10 @@ class InvalidCluster(MemstreamError):
     """The environment does not say where a part of the memory is."""
 
 
+class NotOnKafka(MemstreamError):
+    """A door that a memory directory has and a memory on Kafka does not, and what to use."""
+
+
 class ClusterSettings(msgspec.Struct, frozen=True, kw_only=True):
     """A memory on Kafka. ``keyring``: the conninfo of a PostgreSQL database, or the path of a
     key ring's file where one machine does everything. ``qdrant_url`` empty: each reader keeps an

@@ -134,6 +134,6 @@ def _embedder(host: Host) -> Check:
 
 
 def _contexts(host: Host) -> Check:
-    lost = host.lost_contexts
+    lost = host.later.lost
     detail = f"{lost} served contexts could not be recorded" if lost else "all recorded"
     return Check("served contexts", not lost, detail, "see the log lines" if lost else "")

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from memstream.schemas.errors import KeyDestroyed, NotFound
 from memstream.schemas.events import ContextServed, Event, ReviewDecided, WriteDecided
 from memstream.schemas.memories import Memory
 from memstream.schemas.scope import Scope
-from memstream.service.host import Host
 from memstream.service.reports import Explanation, Served
+
+if TYPE_CHECKING:
+    from memstream.service.host import Host
 
 
 def explained(host: Host, scope: Scope, name: str) -> Explanation:

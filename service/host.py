@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from datetime import datetime
 from pathlib import Path
@@ -45,9 +44,17 @@ from memstream.service.directory import (
 )
 from memstream.service.erasing import erased
 from memstream.service.examining import examined
+from memstream.service.explaining import explained
 from memstream.service.index_reader import IndexReader
+from memstream.service.later import Later
 from memstream.service.rebuilding import rebuilt, replayed
-from memstream.service.reports import Diagnosis, ErasureReport, RebuildReport, ReplayReport
+from memstream.service.reports import (
+    Diagnosis,
+    ErasureReport,
+    Explanation,
+    RebuildReport,
+    ReplayReport,
+)
 from memstream.service.snapshots import remember
 from memstream.service.vectors import Where
 from memstream.streams.clock import Clock, Deadline
@@ -100,9 +107,7 @@ class Host:
         self._indexed = ("", -1)
         self._stores: Stores | None = None
         self._worker: Worker | None = None
-        self._later = ThreadPoolExecutor(1, thread_name_prefix="memstream-later")
-        self._pending: set[Future[Any]] = set()
-        self.lost_contexts = 0
+        self.later = Later(self.append)
         self._closing = self._closed = False
 
     def start(self, *, worker: bool) -> None:
@@ -282,6 +287,10 @@ class Host:
             )
         return name
 
+    def explain(self, scope: Scope, name: str) -> Explanation:
+        """The whole chain around a memory or an event."""
+        return explained(self, scope, name)
+
     # Recording
 
     def append(self, groups: Sequence[Sequence[Event]]) -> list[Position]:
@@ -307,25 +316,14 @@ class Host:
                 continue  # every round means that another erasure of a scope came between
 
     def append_later(self, events: Sequence[Event]) -> None:
-        """Appends without making the caller wait. ``flush`` and ``close`` wait for it; a failure
-        is logged and counted by ``doctor``."""
-        future = self._later.submit(self.append, [events])
-        self._pending.add(future)
-        future.add_done_callback(self._settle)
-
-    def _settle(self, future: Future[Any]) -> None:
-        self._pending.discard(future)
-        error = future.exception()
-        if error is not None:
-            self.lost_contexts += 1
-            _LOGGER.error("context_not_recorded", error=str(error), kind=type(error).__name__)
+        """Appends without making the caller wait. ``flush`` and ``close`` wait for it."""
+        self.later.append(events)
 
     # Draining
 
     def flush(self, timeout_s: float | None = None) -> None:
         """Returns when everything recorded before the call is processed and indexed."""
-        for future in list(self._pending):
-            future.exception(timeout_s)
+        self.later.wait(timeout_s)
         with self._reached(self.files.log.end_offsets(), timeout_s):
             pass
 
@@ -518,7 +516,7 @@ class Host:
         if self._closing:
             return
         self._closing = True
-        self._later.shutdown(wait=True)
+        self.later.close()
         self._turns.close()
         if self._worker is not None:
             self._worker.stop()

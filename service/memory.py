@@ -7,11 +7,12 @@ at the indexes; one that is not let in for long answers from the state by a scan
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Sequence
 from datetime import datetime
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
 import msgspec
 
@@ -20,6 +21,7 @@ from memstream.projections.embedders import Embedder
 from memstream.recall.engine import Request, Search, Settings, recalled
 from memstream.recall.evidence import Evidence
 from memstream.recall.scan import newest, scanned
+from memstream.recall.standing import as_seen
 from memstream.schemas.errors import Fault, InvalidEvent, NotFound, UnsupportedFilter
 from memstream.schemas.events import (
     TRUST_CEILING,
@@ -44,7 +46,6 @@ from memstream.schemas.instants import fault_of_instant
 from memstream.schemas.memories import Kind, Status
 from memstream.schemas.memories import Memory as MemoryRecord
 from memstream.schemas.scope import Scope
-from memstream.service.explaining import explained
 from memstream.service.host import Host
 from memstream.service.reports import (
     Diagnosis,
@@ -57,6 +58,10 @@ from memstream.service.vectors import Where
 from memstream.streams.clock import Clock, SystemClock, new_id
 from memstream.streams.embedded import Progress
 from memstream.streams.log import Position
+
+if TYPE_CHECKING:
+    from memstream.projections.queries import SearchIndex
+    from memstream.service.cluster_settings import ClusterSettings
 
 
 class Memory:
@@ -99,6 +104,34 @@ class Memory:
             host.close()
             raise
         return cls(host, settings or Settings())
+
+    @classmethod
+    def connect(
+        cls,
+        path: str | Path,
+        cluster: ClusterSettings | None = None,
+        *,
+        projects: bool = False,
+        index: SearchIndex | None = None,
+        clock: Clock | None = None,
+        settings: Settings | None = None,
+    ) -> Memory:
+        """Opens a memory on Kafka; ``cluster`` None reads the environment (docs/operations.md).
+
+        ``path`` is this process's own directory: for the index where there is no Qdrant server,
+        and for analytics where it ``projects``. ``index`` is one to use in their place.
+        """
+        from memstream.service.cluster import ClusterHost
+        from memstream.service.cluster_settings import cluster_settings
+
+        cluster = cluster or cluster_settings(os.environ)
+        host = ClusterHost(Path(path), cluster, clock or SystemClock(), index=index)
+        try:
+            host.start(worker=projects)
+        except BaseException:
+            host.close()
+            raise
+        return cls(cast(Host, host), settings or Settings())  # the same doors
 
     # Recording: appends, and returns where the event stands
 
@@ -362,7 +395,7 @@ class Memory:
         for memory in newest(self._host.versions(scope, known_at=known_at)):
             if attribute is not None and memory.attribute != attribute:
                 continue
-            shown = _as_seen(memory, when, moved=as_of is not None)
+            shown = as_seen(memory, when, moved=as_of is not None)
             if everything or shown.status == (status or "active"):
                 found.append(shown)
         return found
@@ -383,7 +416,7 @@ class Memory:
 
     def explain(self, scope: Scope, name: str) -> Explanation:
         """The whole chain of a memory or an event, by its id or the beginning of it."""
-        return explained(self._host, scope, name)
+        return self._host.explain(scope, name)
 
     # Keeping
 
@@ -548,19 +581,6 @@ class Memory:
             data=data,
         )
         return capture(event)
-
-
-def _as_seen(memory: MemoryRecord, when: datetime, *, moved: bool) -> MemoryRecord:
-    """The memory as it stands at ``when``: expired once its validity ended, active again where a
-    past ``as_of`` falls inside the validity of what was superseded later."""
-    ended = memory.valid_to is not None and memory.valid_to <= when
-    began = memory.valid_from <= when
-    if memory.status == "active" and (ended or not began):
-        status: Status = "expired" if ended else "superseded"
-        return msgspec.structs.replace(memory, status=status)
-    if moved and memory.status == "superseded" and began and not ended:
-        return msgspec.structs.replace(memory, status="active")
-    return memory
 
 
 def _check_instants(**instants: datetime | None) -> None:

@@ -199,24 +199,31 @@ class BundleCodec:
         return bundle
 
 
-def state_subject(scope: str) -> str:
-    """Whose key a scope's state is sealed under: its own, which goes at every erasure of the
-    scope, while the events that stay keep theirs."""
-    return f"{scope}#state"
-
-
 class StateSeal:
-    """Seals a stage's state values; what belongs to no scope holds no content and stays open."""
+    """Seals one stage's state values. Each scope's have a key of their own, which goes at every
+    erasure in the scope while the events that stay keep theirs. What belongs to no scope holds no
+    content and stays open."""
 
-    def __init__(self, codec: Codec) -> None:
+    def __init__(self, codec: Codec, stage: str) -> None:
         self._codec = codec
+        self._stage = stage
+
+    def forget(self, scope: str) -> None:
+        """Nothing that was sealed for the scope opens any more."""
+        sealer = self._codec.sealer
+        if sealer is not None:
+            sealer.ring.destroy(self._subject(scope))
+            sealer.forget()
+
+    def _subject(self, scope: str) -> str:
+        return f"{scope}#{self._stage}"
 
     def seal(self, scope: str, name: bytes, plain: bytes) -> bytes:
         """The sealed bytes, with the key's id before them."""
         sealer = self._codec.sealer
         if sealer is None or not scope:
             return b"\x00" + plain
-        key_id, sealed = sealer.seal(state_subject(scope), name, plain)
+        key_id, sealed = sealer.seal(self._subject(scope), name, plain)
         head = key_id.encode()
         return len(head).to_bytes(1, "big") + head + sealed
 

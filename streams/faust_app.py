@@ -28,7 +28,7 @@ from memstream.processors.pipeline import Pipeline
 from memstream.schemas.codec import Codec
 from memstream.schemas.errors import LogUnavailable
 from memstream.streams.kafka_settings import KafkaSettings
-from memstream.streams.kafka_topics import CANDIDATES, EVENTS, MEMORIES
+from memstream.streams.kafka_topics import CANDIDATES, DEAD_LETTERS, EVENTS, MEMORIES
 from memstream.streams.stages import Deriving, History, Message, Resolving
 
 MOST_IN_BATCH = 500
@@ -83,6 +83,7 @@ class FaustWorker:
                 name="deriving",
                 source=settings.topic(EVENTS),
                 target=candidates,
+                dead_letters=settings.topic(DEAD_LETTERS),
                 make=lambda table, partition: Deriving(
                     pipeline, codec, table, partition, history(partition)
                 ),
@@ -92,6 +93,7 @@ class FaustWorker:
                 name="resolving",
                 source=candidates,
                 target=settings.topic(f"{worker.generation}.{MEMORIES}"),
+                dead_letters=settings.topic(DEAD_LETTERS),
                 make=lambda table, partition: Resolving(pipeline, codec, table, partition),
             ),
         ]
@@ -126,11 +128,12 @@ class _StageAgent:
         name: str,
         source: str,
         target: str,
+        dead_letters: str,
         make: Callable[[_PartitionTable, int], Deriving | Resolving],
     ) -> None:
         app = worker.app
         self._worker, self._app, self._name = worker, app, name
-        self._source, self._target = source, target
+        self._source, self._target, self._dead_letters = source, target, dead_letters
         self._make = make
         self._open: dict[int, tuple[Deriving | Resolving, _PartitionTable]] = {}
         self._table = app.Table(name, schema=_bytes_schema())
@@ -198,15 +201,22 @@ class _StageAgent:
                 _LOGGER.warning("batch_waits", stage=self._name, wait_s=wait, error=str(error))
                 await asyncio.sleep(wait)
             else:
-                await self._sent(partition, made, table)
+                await self._sent(partition, made, stage.dead_letters, table)
                 return made
 
-    async def _sent(self, partition: int, made: Sequence[bytes], table: _PartitionTable) -> None:
+    async def _sent(
+        self,
+        partition: int,
+        made: Sequence[bytes],
+        dead: Sequence[bytes],
+        table: _PartitionTable,
+    ) -> None:
         """Sends what a batch made and changed; returns when the brokers have all of it."""
         send = self._app.producer.send
         sent: list[Awaitable[Any]] = [
             await send(self._target, None, value, partition, None, None) for value in made
         ]
+        sent += [await send(self._dead_letters, None, each, partition, None, None) for each in dead]
         logged: list[Awaitable[Any]] = [
             await send(table.changelog, key, entry, partition, None, None)
             for key, entry in table.changed()

@@ -54,8 +54,18 @@ class TopicFault(msgspec.Struct, frozen=True):
 
 
 def topics_of(settings: KafkaSettings) -> tuple[TopicSpec, ...]:
-    """All topics. The raw events are kept for ever; what is derived can be derived again, and
-    is kept as long, so that a projection is rebuilt without running the pipeline."""
+    """The topics of every generation: the raw events, kept for ever, and the dead letters."""
+    return _specs(settings, [settings.topic(EVENTS), settings.topic(DEAD_LETTERS)])
+
+
+def derived_topics(settings: KafkaSettings, generation: str) -> tuple[TopicSpec, ...]:
+    """The topics of one generation. What they hold can be derived again; it is kept as long as
+    the raw events, so that an index is made anew without running the pipeline."""
+    names = [settings.topic(f"{generation}.{name}") for name in (CANDIDATES, MEMORIES)]
+    return _specs(settings, names)
+
+
+def _specs(settings: KafkaSettings, names: Sequence[str]) -> tuple[TopicSpec, ...]:
     kept = {
         "cleanup.policy": "delete",
         "retention.ms": "-1",
@@ -65,11 +75,7 @@ def topics_of(settings: KafkaSettings) -> tuple[TopicSpec, ...]:
         "message.timestamp.type": "CreateTime",
         "unclean.leader.election.enable": "false",
     }
-    names = (EVENTS, CANDIDATES, MEMORIES, DEAD_LETTERS)
-    return tuple(
-        TopicSpec(settings.topic(name), settings.partitions, settings.replication, kept)
-        for name in names
-    )
+    return tuple(TopicSpec(name, settings.partitions, settings.replication, kept) for name in names)
 
 
 def make_topics(settings: KafkaSettings, specs: Sequence[TopicSpec]) -> list[str]:

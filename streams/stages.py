@@ -77,14 +77,17 @@ class Deriving:
         self._processors = _part(pipeline, DERIVING)
         self._codec = codec
         self._bundles = BundleCodec(codec)
-        self.state = VersionedState(table, StateSeal(codec))
+        self.state = VersionedState(table, StateSeal(codec, "deriving"))
         self._partition = partition
         self._position = _position_of(partition)
         self._history = history
+        self.dead_letters: list[bytes] = []
 
     def __call__(self, messages: Sequence[Message]) -> list[bytes]:
-        """The bundles of a batch, in order. ``state.flush`` when they are on their way."""
+        """The bundles of a batch, in order. ``state.flush`` before they are sent; those of
+        ``dead_letters`` are to be told of as well."""
         made: list[bytes] = []
+        self.dead_letters = []
         if messages:
             self.state.begin_batch(messages[0][0])
         for offset, wire in messages:
@@ -96,6 +99,8 @@ class Deriving:
                     bundle, after=before.offset, part=part, last=part == len(bundles) - 1
                 )
                 made.append(self._bundles.encode(placed))
+                if placed.outcome == DEAD_LETTERED:
+                    self.dead_letters.append(made[-1])
             with self.state.isolated() as state:
                 state.put(self._position, Place(offset))
         return made
@@ -201,13 +206,15 @@ class Resolving:
     def __init__(self, pipeline: Pipeline, codec: Codec, table: Table, partition: int) -> None:
         self._processors = _part(pipeline, RESOLVING)
         self._bundles = BundleCodec(codec)
-        self.state = VersionedState(table, StateSeal(codec))
+        self.state = VersionedState(table, StateSeal(codec, "resolving"))
         self._partition = partition
         self._position = _position_of(partition)
+        self.dead_letters: list[bytes] = []
 
     def __call__(self, messages: Sequence[Message]) -> list[bytes]:
         """As ``Deriving``. Bundles met before give nothing; ``BrokenSequence`` for a gap."""
         made: list[bytes] = []
+        self.dead_letters = []
         if messages:
             self.state.begin_batch(messages[0][0])
         for offset, message in messages:
@@ -226,7 +233,10 @@ class Resolving:
                     f"{before.offset} (part {before.part}); mend: see that one application writes "
                     "to this topic, then rebuild into a new generation"
                 )
-            made.append(self._bundles.encode(self._resolved(bundle)))
+            resolved = self._resolved(bundle)
+            made.append(self._bundles.encode(resolved))
+            if resolved.outcome == DEAD_LETTERED != bundle.outcome:
+                self.dead_letters.append(made[-1])
             with self.state.isolated() as state:
                 state.put(self._position, Place(bundle.offset, bundle.part, bundle.last))
         return made

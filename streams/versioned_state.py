@@ -51,6 +51,10 @@ class Seal(Protocol):
         """The plain bytes; None where the key was destroyed."""
         ...
 
+    def forget(self, scope: str) -> None:
+        """Nothing that was sealed for the scope opens any more."""
+        ...
+
 
 class _Version(msgspec.Struct, frozen=True, array_like=True):
     offset: int
@@ -139,7 +143,9 @@ class VersionedState:
 
     def clear(self, scope: str) -> None:
         """Removes every value of the scope, of all offsets. For erasure only: it cannot be undone
-        by starting again at an earlier offset."""
+        by starting again at an earlier offset. What the changelog still holds of it does not open
+        any more."""
+        self._seal.forget(scope)
         prefix = _prefix(scope)
         for name in self._table.keys(prefix):
             self._removed[name] = None

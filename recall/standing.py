@@ -1,0 +1,22 @@
+"""How a memory stands at a moment: what its stored status means when somebody looks."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+import msgspec
+
+from memstream.schemas.memories import Memory, Status
+
+
+def as_seen(memory: Memory, when: datetime, *, moved: bool) -> Memory:
+    """The memory as it stands at ``when``: expired once its validity ended, active again where a
+    past ``as_of`` falls inside the validity of what was superseded later."""
+    ended = memory.valid_to is not None and memory.valid_to <= when
+    began = memory.valid_from <= when
+    if memory.status == "active" and (ended or not began):
+        status: Status = "expired" if ended else "superseded"
+        return msgspec.structs.replace(memory, status=status)
+    if moved and memory.status == "superseded" and began and not ended:
+        return msgspec.structs.replace(memory, status="active")
+    return memory
