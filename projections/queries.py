@@ -102,10 +102,6 @@ class SearchIndex(Projection, Protocol):
         """Every version of every memory of a scope, in the order in which they were made."""
         ...
 
-    def recorded_tally(self) -> Tally:
-        """What was written, by the index's own account; ``tally`` is what is there."""
-        ...
-
     @property
     def unfinished(self) -> bool:
         """Whether an apply was cut short; applying again from ``position`` heals it."""
