@@ -4,16 +4,31 @@ from __future__ import annotations
 
 import os
 from importlib.util import find_spec
-from typing import Annotated
+from pathlib import Path
+from typing import Annotated, Literal
 
 import msgspec
+import structlog
 import typer
 
 from memstream.schemas.errors import LogUnavailable
-from memstream.service.commands_options import CHECK_FAILED, AsJson, emit
-from memstream.service.printing import plain_table, standard_output
+from memstream.service.commands_logging import configure_logging
+from memstream.service.commands_options import (
+    CHECK_FAILED,
+    AsJson,
+    InDirectory,
+    directory_of,
+    emit,
+    opened,
+)
+from memstream.service.printing import Meter, note, plain_table, standard_output, warn
+from memstream.service.stopping import stop_signals
+from memstream.streams.clock import SystemClock
 
 commands = typer.Typer()
+
+_LOGGER = structlog.get_logger(__name__)
+_REPORT_SECONDS = 10.0
 
 _PANEL = "Kafka"
 
@@ -33,8 +48,7 @@ def topics(
     Where and how stands in the environment: MEMSTREAM_KAFKA_BOOTSTRAP, _PREFIX, _PARTITIONS,
     _REPLICATION, _MIN_INSYNC and so on. Exit code 1 when a topic differs from what it must be.
     """
-    if find_spec("kafka") is None:
-        raise LogUnavailable("kafka-python is not installed; mend: pip install 'memstream[kafka]'")
+    needs_kafka()
     from memstream.streams.kafka_settings import from_environment
     from memstream.streams.kafka_topics import make_topics, mend_topics, topic_faults, topics_of
 
@@ -53,3 +67,82 @@ def topics(
         standard_output().print(table)
     if faults:
         raise typer.Exit(CHECK_FAILED)
+
+
+@commands.command(
+    cls=InDirectory,
+    rich_help_panel=_PANEL,
+    epilog="Example: memstream projector --dir /var/lib/memstream",
+)
+def projector(
+    ctx: typer.Context,
+    log_json: Annotated[
+        bool, typer.Option("--log-json", help="Log lines as JSON, progress among them.")
+    ] = False,
+) -> None:
+    """Bring memories from Kafka into the index until interrupted, with analytics beside it.
+
+    The index is on the Qdrant server of MEMSTREAM_QDRANT_URL, or else in the directory. SIGINT or
+    SIGTERM end it after its batch, with exit code 0.
+    """
+    needs_kafka()
+    from memstream.service.cluster import ClusterHost
+    from memstream.service.cluster_settings import cluster_settings
+
+    configure_logging(1 if log_json else ctx.meta.get("memstream.verbose", 0), as_json=log_json)
+    with stop_signals() as stopped:
+        host = ClusterHost(directory_of(ctx), cluster_settings(os.environ), SystemClock())
+        try:
+            host.start(worker=True)
+            note(f"projector: generation {host.generation}; Ctrl-C ends it")
+            while not stopped.wait(_REPORT_SECONDS):
+                if host.worker_error():
+                    warn(host.worker_error())
+                _LOGGER.info("projector_progress", positions=host.view.positions())
+        finally:
+            host.close()
+
+
+@commands.command(
+    cls=InDirectory, rich_help_panel=_PANEL, epilog="Example: memstream migrate --dir ./memory"
+)
+def migrate(ctx: typer.Context, as_json: AsJson = False) -> None:
+    """Append every event of a memory directory to the topic, with its id and recorded time.
+
+    Going on after an interruption is safe, and so is doing it again: an event counts once.
+    """
+    needs_kafka()
+    from memstream.service.cluster_settings import cluster_settings
+    from memstream.service.cluster_working import migrated
+
+    with opened(ctx) as open_, Meter("migrating") as meter:
+        settings = cluster_settings(os.environ)
+        done = migrated(open_.host.files, settings, SystemClock(), meter)
+    if as_json:
+        emit(done)
+    else:
+        note(f"{done.events} events appended, {done.erased} erased ones left out")
+
+
+def work_on_kafka(
+    directory: Path, *, store: Literal["rocksdb", "memory"], standby_replicas: int
+) -> None:
+    """``memstream worker --runtime faust``: until SIGTERM or SIGINT. Ends the process."""
+    needs_kafka()
+    from memstream.service.cluster_settings import cluster_settings
+    from memstream.service.cluster_working import faust_worker
+
+    settings = cluster_settings(os.environ)
+    worker = faust_worker(
+        directory, settings, SystemClock(), store=store, standby_replicas=standby_replicas
+    )
+    worker.run()
+
+
+def needs_kafka() -> None:
+    """Raises ``LogUnavailable`` where the extra is not installed."""
+    missing = [each for each in ("kafka", "faust") if find_spec(each) is None]
+    if missing:
+        raise LogUnavailable(
+            f"{' and '.join(missing)} not installed; mend: pip install 'memstream[kafka]'"
+        )

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-import signal
 import sys
-import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
 from datetime import datetime
-from types import FrameType
-from typing import Annotated
+from typing import Annotated, Literal
 
 import structlog
 import typer
 
 from memstream.schemas.errors import WrongGeneration
+from memstream.service.commands_kafka import work_on_kafka
 from memstream.service.commands_logging import configure_logging
 from memstream.service.commands_options import (
     CHECK_FAILED,
@@ -45,6 +41,7 @@ from memstream.service.printing import (
     warn,
 )
 from memstream.service.reports import ErasureReport, RebuildReport
+from memstream.service.stopping import stop_signals
 from memstream.streams.clock import SystemClock
 
 commands = typer.Typer()
@@ -70,14 +67,29 @@ def worker(
     ] = False,
     embedder: EmbedderName = None,
     index: IndexPlace = None,
+    runtime: Annotated[
+        Literal["embedded", "faust"],
+        typer.Option(help="faust: on Kafka, together with any number of others."),
+    ] = "embedded",
+    store: Annotated[
+        Literal["rocksdb", "memory"], typer.Option(help="With faust: where state is kept.")
+    ] = "rocksdb",
+    standby: Annotated[
+        int, typer.Option(help="With faust: other workers that keep a copy of the state.", min=0)
+    ] = 1,
 ) -> None:
     """Process events into memories until interrupted.
 
     SIGINT or SIGTERM end it after its batch, with exit code 0. Waits while another process is
     the worker. With --once: exit code 3 when events were left as dead letters, 4 when another
-    process is the worker and does not hand over.
+    process is the worker and does not hand over. With --runtime faust the environment says where
+    Kafka and the key ring are, and the directory holds this worker's state.
     """
     configure_logging(1 if log_json else ctx.meta.get("memstream.verbose", 0), as_json=log_json)
+    if runtime == "faust":
+        if once or retry or embedder or index:
+            raise typer.BadParameter("--once, --retry, --embedder and --index are not of faust")
+        work_on_kafka(directory_of(ctx), store=store, standby_replicas=standby)
     host = Host(directory_of(ctx), SystemClock(), embedder=embedder, partitions=None, index=index)
     try:
         host.start(worker=False)
@@ -98,7 +110,7 @@ def worker(
 
 
 def _work_until_signalled(ctx: typer.Context, embedder: str | None, index: str | None) -> None:
-    with _stop_signals() as stopped:
+    with stop_signals() as stopped:
         host = Host(
             directory_of(ctx), SystemClock(), embedder=embedder, partitions=None, index=index
         )
@@ -122,28 +134,6 @@ def _work_until_signalled(ctx: typer.Context, embedder: str | None, index: str |
             host.close()
         _LOGGER.info("worker_stopped")
         note("worker: stopped after its batch")
-
-
-@contextmanager
-def _stop_signals() -> Iterator[threading.Event]:
-    """Set by the first SIGINT or SIGTERM; a second one acts as it always does."""
-    stopped = threading.Event()
-    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
-
-    def restore() -> None:
-        for number, handler in before.items():
-            signal.signal(number, handler)
-
-    def stop(number: int, frame: FrameType | None) -> None:
-        restore()
-        stopped.set()
-
-    for number in before:
-        signal.signal(number, stop)
-    try:
-        yield stopped
-    finally:
-        restore()
 
 
 @commands.command(

@@ -27,7 +27,7 @@ from faust.types import TP, EventT
 from memstream.processors.pipeline import Pipeline
 from memstream.schemas.codec import Codec
 from memstream.schemas.errors import LogUnavailable
-from memstream.streams.kafka_settings import KafkaSettings
+from memstream.streams.kafka_settings import KafkaSettings, tls_context
 from memstream.streams.kafka_topics import CANDIDATES, DEAD_LETTERS, EVENTS, MEMORIES
 from memstream.streams.stages import Deriving, History, Message, Resolving
 
@@ -103,7 +103,7 @@ class FaustWorker:
     def run(self) -> None:
         """Works until a signal says stop. Exits the process as Faust does: 0 after a drain."""
         worker = faust.Worker(
-            self.app, loglevel="INFO", redirect_stdouts=False, quiet=False, daemon=True
+            self.app, loglevel="WARNING", redirect_stdouts=False, quiet=True, daemon=True
         )
         worker.execute_from_commandline()
 
@@ -288,9 +288,11 @@ class _Transport(driver.Transport):
 
 
 def _application(settings: KafkaSettings, worker: WorkerSettings) -> Any:
+    worker.data_directory.mkdir(parents=True, exist_ok=True)
     app = faust.App(
         settings.group(worker.generation),
         broker=";".join(f"kafka://{each.strip()}" for each in settings.bootstrap.split(",")),
+        broker_credentials=_credentials(settings),
         store="rocksdb://?driver=rocksdict" if worker.store == "rocksdb" else "memory://",
         datadir=str(worker.data_directory),
         topic_partitions=settings.partitions,
@@ -312,8 +314,21 @@ def _application(settings: KafkaSettings, worker: WorkerSettings) -> Any:
         key_serializer="raw",
         value_serializer="raw",
     )
-    app.producer_transport = _Transport(app.conf.broker_producer, app)
+    app.transport = _Transport(app.conf.broker_consumer, app)
     return app
+
+
+def _credentials(settings: KafkaSettings) -> Any:
+    """As Faust takes them; None for a plain connection."""
+    context = tls_context(settings) if settings.security.endswith("SSL") else None
+    if settings.security.startswith("SASL"):
+        return faust.SASLCredentials(
+            mechanism=settings.sasl_mechanism,
+            username=settings.sasl_username,
+            password=settings.sasl_password,
+            ssl_context=context,
+        )
+    return faust.SSLCredentials(context=context) if context is not None else None
 
 
 __all__ = ["FaustWorker", "Store", "WorkerSettings"]
