@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import asyncio
 import weakref
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
@@ -31,8 +31,10 @@ from memstream.streams.kafka_settings import KafkaSettings, tls_context
 from memstream.streams.kafka_topics import CANDIDATES, DEAD_LETTERS, EVENTS, MEMORIES
 from memstream.streams.stages import Deriving, History, Message, Resolving
 
-MOST_IN_BATCH = 500
+MOST_IN_BATCH = 1_000
 """Messages a stage takes at once."""
+LINGER_S = 0.01
+"""How long a stage waits for more to take at once: every batch costs a round to the brokers."""
 RETRY_S = (0.5, 1.0, 2.0, 5.0, 10.0)
 """Waits before a batch is taken again while the key ring or the log cannot be reached; after the
 last one the worker stops, and whoever supervises it starts it again."""
@@ -143,7 +145,8 @@ class _StageAgent:
         self._open.clear()
 
     async def _work(self, stream: Any) -> None:
-        """Batches until the worker stops: what has arrived meanwhile, up to ``MOST_IN_BATCH``.
+        """Batches until the worker stops: what arrives within ``LINGER_S``, up to
+        ``MOST_IN_BATCH``.
 
         Not Faust's ``take``: it acknowledges what it buffered also where nothing was done with
         it, when the worker stops or the agent fails. Here a batch is acknowledged when it is
@@ -151,42 +154,74 @@ class _StageAgent:
         """
         batch: list[EventT[Any]] = []
         arrived = stream.channel.queue
+        time, full = asyncio.get_running_loop().time, 0.0
         async for event in stream.noack().events():
+            if not batch:
+                full = time() + LINGER_S
             batch.append(event)
-            if len(batch) < MOST_IN_BATCH and not arrived.empty():
-                continue
+            if len(batch) < MOST_IN_BATCH:
+                if arrived.empty() and time() < full:
+                    await asyncio.sleep(full - time())
+                if not arrived.empty():
+                    continue
             by_partition: dict[int, list[EventT[Any]]] = {}
             for each in batch:
                 by_partition.setdefault(each.message.partition, []).append(each)
-            for partition, events in by_partition.items():
-                await self._take(partition, events)
+            await self._worked(by_partition)
             for each in batch:
                 each.ack()
             batch.clear()
 
-    async def _take(self, partition: int, batch: Sequence[EventT[Any]]) -> None:
-        started = asyncio.get_running_loop().time()
-        messages = [(event.message.offset, event.message.value or b"") for event in batch]
-        token = _current_event.set(weakref.ref(batch[0]))  # tells the table its partition
+    async def _worked(self, by_partition: Mapping[int, Sequence[EventT[Any]]]) -> None:
+        """Returns when the brokers have all that the events give. Stops the worker where that
+        fails: none of the events is acknowledged, so they are taken again."""
         try:
-            made = await self._decided(partition, messages)
+            sent = [await self._take(*each) for each in by_partition.items()]
+            await asyncio.gather(*sent)
         except Exception as error:
             _LOGGER.error(
                 "stage_stopped",
                 stage=self._name,
-                partition=partition,
-                offset=messages[0][0],
+                from_offsets={at: each[0].message.offset for at, each in by_partition.items()},
                 error=f"{type(error).__name__}: {error}",
             )
             await self._app.crash(error)
             raise
+
+    async def _take(self, partition: int, batch: Sequence[EventT[Any]]) -> Awaitable[None]:
+        """Decides a batch and sends what it gives. To be awaited until the brokers have it."""
+        started = asyncio.get_running_loop().time()
+        messages = [(event.message.offset, event.message.value or b"") for event in batch]
+        token = _current_event.set(weakref.ref(batch[0]))  # tells the table its partition
+        try:
+            made, dead, table = await self._decided(partition, messages)
         finally:
             _current_event.reset(token)
-        seconds = asyncio.get_running_loop().time() - started
-        self._worker.told(self._name, partition, messages, made, seconds)
+        send = self._app.producer.send_all
+        sent = await send(self._target, partition, [(None, value) for value in made])
+        sent += await send(self._dead_letters, partition, [(None, value) for value in dead])
+        logged = await send(table.changelog, partition, table.changed())
+        return self._sent(partition, started, (messages, made), sent, (table.changelog, logged))
 
-    async def _decided(self, partition: int, messages: Sequence[Message]) -> list[bytes]:
-        """One batch, decided and sent. Taken again while the key ring or the log is away."""
+    async def _sent(
+        self,
+        partition: int,
+        started: float,
+        batch: tuple[Sequence[Message], Sequence[bytes]],
+        sent: Sequence[Awaitable[int]],
+        changelog: tuple[str, Sequence[Awaitable[int]]],
+    ) -> None:
+        topic, logged = changelog
+        _, offsets = await asyncio.gather(asyncio.gather(*sent), asyncio.gather(*logged))
+        if offsets and offsets[-1] >= 0:
+            self._table.data.set_persisted_offset(TP(topic, partition), offsets[-1])
+        seconds = asyncio.get_running_loop().time() - started
+        self._worker.told(self._name, partition, *batch, seconds)
+
+    async def _decided(
+        self, partition: int, messages: Sequence[Message]
+    ) -> tuple[list[bytes], Sequence[bytes], _PartitionTable]:
+        """What one batch gives: messages, dead letters, and the table that it changed. Taken again while the key ring or the log is away."""
         waits = iter(RETRY_S)
         while True:
             stage, table = self._stage_of(partition)
@@ -201,30 +236,7 @@ class _StageAgent:
                 _LOGGER.warning("batch_waits", stage=self._name, wait_s=wait, error=str(error))
                 await asyncio.sleep(wait)
             else:
-                await self._sent(partition, made, stage.dead_letters, table)
-                return made
-
-    async def _sent(
-        self,
-        partition: int,
-        made: Sequence[bytes],
-        dead: Sequence[bytes],
-        table: _PartitionTable,
-    ) -> None:
-        """Sends what a batch made and changed; returns when the brokers have all of it."""
-        send = self._app.producer.send
-        sent: list[Awaitable[Any]] = [
-            await send(self._target, None, value, partition, None, None) for value in made
-        ]
-        sent += [await send(self._dead_letters, None, each, partition, None, None) for each in dead]
-        logged: list[Awaitable[Any]] = [
-            await send(table.changelog, key, entry, partition, None, None)
-            for key, entry in table.changed()
-        ]
-        await asyncio.gather(*sent)
-        if logged:
-            last = (await asyncio.gather(*logged))[-1]
-            self._table.data.set_persisted_offset(TP(table.changelog, partition), last.offset)
+                return made, stage.dead_letters, table
 
     def _stage_of(self, partition: int) -> tuple[Deriving | Resolving, _PartitionTable]:
         found = self._open.get(partition)
@@ -282,6 +294,34 @@ class _Producer(driver.Producer):
     def _settings_extra(self) -> Mapping[str, Any]:
         return {"enable_idempotence": True}
 
+    async def send_all(
+        self, topic: str, partition: int, messages: Iterable[tuple[bytes | None, bytes | None]]
+    ) -> list[Awaitable[int]]:
+        """Sends (key, value) pairs in order, in batches that are full: several times cheaper than
+        one by one. Each awaitable is for one batch, and gives the offset of its last message, or
+        a negative number where the broker had it already and no longer knows where."""
+        producer = self._ensure_producer()
+        sent: list[Awaitable[int]] = []
+        batch = producer.create_batch()
+
+        async def enqueue() -> Awaitable[int]:
+            stands = await producer.send_batch(batch, topic, partition=partition)
+            return _last_offset(stands, batch.record_count() - 1)
+
+        for key, value in messages:
+            if batch.append(key=key, value=value, timestamp=None) is None:
+                sent.append(await enqueue())
+                batch = producer.create_batch()
+                batch.append(key=key, value=value, timestamp=None)
+        if batch.record_count():
+            batch.close()
+            sent.append(await enqueue())
+        return sent
+
+
+async def _last_offset(first: Awaitable[Any], further: int) -> int:
+    return int((await first).offset) + further
+
 
 class _Transport(driver.Transport):
     Producer = _Producer
@@ -305,6 +345,7 @@ def _application(settings: KafkaSettings, worker: WorkerSettings) -> Any:
         broker_heartbeat_interval=worker.session_timeout_s / 10,
         producer_acks=-1,
         producer_max_request_size=settings.max_message_bytes,
+        producer_max_batch_size=min(1 << 20, settings.max_message_bytes),
         consumer_max_fetch_size=settings.max_message_bytes,
         stream_wait_empty=True,
         stream_buffer_maxsize=MOST_IN_BATCH * 4,
@@ -314,7 +355,7 @@ def _application(settings: KafkaSettings, worker: WorkerSettings) -> Any:
         key_serializer="raw",
         value_serializer="raw",
     )
-    app.transport = _Transport(app.conf.broker_consumer, app)
+    app.transport = _Transport(app.conf.broker_consumer, app)  # its producer is the app's
     return app
 
 

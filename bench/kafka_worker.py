@@ -1,0 +1,133 @@
+"""A worker of the Kafka benchmarks, in a process of its own: ``python -m bench.kafka_worker SPEC``.
+
+Four kinds. ``ours`` is the product's worker. ``passing`` is the same worker, with the same batches,
+sends and commits, whose stages hand on each message as it came and keep no state. ``plain`` is two
+agents that do the same as Faust's documentation writes it. Which one, and where, is told in SPEC,
+a JSON object with the fields of ``Spec``.
+"""
+
+from __future__ import annotations
+
+import cProfile
+import sys
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, Literal
+
+import faust
+import msgspec
+
+from memstream.processors.standard import standard_pipeline
+from memstream.schemas.codec import Codec
+from memstream.schemas.sealing import Sealer
+from memstream.streams import faust_app
+from memstream.streams.clock import SystemClock
+from memstream.streams.faust_app import FaustWorker, WorkerSettings
+from memstream.streams.kafka_reading import TopicReader
+from memstream.streams.kafka_settings import KafkaSettings
+from memstream.streams.kafka_topics import CANDIDATES, EVENTS, MEMORIES
+from memstream.streams.keyring_in_sqlite import SqliteKeyRing
+
+Kind = Literal["ours", "passing", "plain"]
+
+
+class Spec(msgspec.Struct, frozen=True):
+    """What one worker is."""
+
+    kind: Kind
+    bootstrap: str
+    prefix: str
+    partitions: int
+    generation: str
+    data: str
+    keys: str
+    profile: str = ""
+    """Where to write a profile; none for no profile."""
+
+    @property
+    def kafka(self) -> KafkaSettings:
+        return KafkaSettings(
+            bootstrap=self.bootstrap,
+            prefix=self.prefix,
+            partitions=self.partitions,
+            replication=1,
+            min_insync=1,
+        )
+
+
+class _Passing:
+    """A stage that does no work."""
+
+    def __init__(self, *_: object) -> None:
+        self.state = self
+
+    def __call__(self, messages: Sequence[tuple[int, bytes]]) -> list[bytes]:
+        return [value for _, value in messages]
+
+    def flush(self, committed: int) -> None:
+        """Keeps nothing."""
+
+
+def main() -> None:
+    spec = msgspec.json.decode(sys.argv[1], type=Spec)
+    profile = cProfile.Profile() if spec.profile else None
+    if profile:
+        profile.enable()
+    with suppress(SystemExit):
+        if spec.kind == "plain":
+            _run_plain(spec)
+        else:
+            _run_ours(spec)
+    if profile:
+        profile.disable()
+        profile.dump_stats(spec.profile)
+
+
+def _settings(spec: Spec) -> WorkerSettings:
+    return WorkerSettings(
+        generation=spec.generation,
+        data_directory=Path(spec.data),
+        standby_replicas=0,
+        session_timeout_s=10.0,
+    )
+
+
+def _run_ours(spec: Spec) -> None:
+    if spec.kind == "passing":
+        faust_app.Deriving = faust_app.Resolving = _Passing  # type: ignore[assignment,misc]
+    codec = Codec(Sealer(SqliteKeyRing(Path(spec.keys), SystemClock())))
+    reader = TopicReader(spec.kafka, spec.kafka.topic(EVENTS))
+
+    def history(partition: int) -> Any:
+        return lambda scope, below: reader.history(partition, scope, below)
+
+    FaustWorker(spec.kafka, _settings(spec), standard_pipeline(), codec, history).run()
+
+
+def _run_plain(spec: Spec) -> None:
+    app = faust_app._application(spec.kafka, _settings(spec))
+    settings = spec.kafka
+    raw = {"key_type": bytes, "value_type": bytes, "key_serializer": "raw"}
+    raw["value_serializer"] = "raw"
+    events = app.topic(settings.topic(EVENTS), **raw)
+    candidates = app.topic(settings.topic(f"{spec.generation}.{CANDIDATES}"), **raw)
+    memories = app.topic(settings.topic(f"{spec.generation}.{MEMORIES}"), **raw)
+
+    @app.agent(events)
+    async def first(stream: Any) -> None:
+        async for key, value in stream.items():
+            await candidates.send(key=key, value=value)
+
+    @app.agent(candidates)
+    async def second(stream: Any) -> None:
+        async for key, value in stream.items():
+            await memories.send(key=key, value=value)
+
+    faust.Worker(
+        app, loglevel="INFO", redirect_stdouts=False, quiet=False, daemon=True
+    ).execute_from_commandline()
+
+
+if __name__ == "__main__":
+    main()
