@@ -221,7 +221,8 @@ class _StageAgent:
     async def _decided(
         self, partition: int, messages: Sequence[Message]
     ) -> tuple[list[bytes], Sequence[bytes], _PartitionTable]:
-        """What one batch gives: messages, dead letters, and the table that it changed. Taken again while the key ring or the log is away."""
+        """What one batch gives: messages, dead letters, and the table that it changed. Taken
+        again while the key ring or the log is away."""
         waits = iter(RETRY_S)
         while True:
             stage, table = self._stage_of(partition)
