@@ -13,7 +13,7 @@ import sys
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 import faust
 import msgspec
@@ -59,8 +59,9 @@ class Spec(msgspec.Struct, frozen=True):
 class _Passing:
     """A stage that does no work."""
 
-    def __init__(self, *_: object) -> None:
+    def __init__(self) -> None:
         self.state = self
+        self.dead_letters: list[bytes] = []
 
     def __call__(self, messages: Sequence[tuple[int, bytes]]) -> list[bytes]:
         return [value for _, value in messages]
@@ -94,15 +95,17 @@ def _settings(spec: Spec) -> WorkerSettings:
 
 
 def _run_ours(spec: Spec) -> None:
-    if spec.kind == "passing":
-        faust_app.Deriving = faust_app.Resolving = _Passing  # type: ignore[assignment,misc]
     codec = Codec(Sealer(SqliteKeyRing(Path(spec.keys), SystemClock())))
     reader = TopicReader(spec.kafka, spec.kafka.topic(EVENTS))
 
     def history(partition: int) -> Any:
         return lambda scope, below: reader.history(partition, scope, below)
 
-    FaustWorker(spec.kafka, _settings(spec), standard_pipeline(), codec, history).run()
+    worker = FaustWorker(spec.kafka, _settings(spec), standard_pipeline(), codec, history)
+    if spec.kind == "passing":
+        for stage in worker._stages:
+            stage._make = lambda table, partition: cast(Any, _Passing())
+    worker.run()
 
 
 def _run_plain(spec: Spec) -> None:
@@ -114,16 +117,16 @@ def _run_plain(spec: Spec) -> None:
     candidates = app.topic(settings.topic(f"{spec.generation}.{CANDIDATES}"), **raw)
     memories = app.topic(settings.topic(f"{spec.generation}.{MEMORIES}"), **raw)
 
-    @app.agent(events)
     async def first(stream: Any) -> None:
         async for key, value in stream.items():
             await candidates.send(key=key, value=value)
 
-    @app.agent(candidates)
     async def second(stream: Any) -> None:
         async for key, value in stream.items():
             await memories.send(key=key, value=value)
 
+    app.agent(events)(first)
+    app.agent(candidates)(second)
     faust.Worker(
         app, loglevel="INFO", redirect_stdouts=False, quiet=False, daemon=True
     ).execute_from_commandline()
