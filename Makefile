@@ -18,7 +18,7 @@ LOCK := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --genera
 SAY_IF_LEXICAL := if [ -f $(READY)-lexical ]; then cat $(READY)-lexical; fi
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-dev demo test check format format-check lint types bench wheel lock clean \
+.PHONY: help setup setup-dev demo test check format format-check lint types bench bench-kafka wheel lock clean \
 	kafka-up kafka-down postgres-up postgres-down
 
 help: ## list the targets
@@ -58,6 +58,9 @@ types: $(READY)-dev ## mypy and pyright
 
 bench: $(READY)-dev ## measure; figures go to bench/results.json
 	PYTHONPATH="src:." $(BIN)/python -m bench $(BENCH)
+
+bench-kafka: $(READY)-dev ## the same for the distributed run (needs Java 17 and Maven)
+	PYTHONPATH="src:." $(BIN)/python -m bench kafka
 
 kafka-up: $(READY)-venv ## start an Apache Kafka on loopback, without containers (BROKERS=3; needs Java 17 and Maven)
 	@$(BIN)/python infra/kafka_node.py up --brokers $(or $(BROKERS),1)

@@ -1,15 +1,17 @@
-"""A worker of the Kafka benchmarks, in a process of its own: ``python -m bench.kafka_worker SPEC``.
+"""A process of the Kafka benchmarks: ``python -m bench.kafka_worker SPEC``.
 
-Four kinds. ``ours`` is the product's worker. ``passing`` is the same worker, with the same batches,
-sends and commits, whose stages hand on each message as it came and keep no state. ``plain`` is two
-agents that do the same as Faust's documentation writes it. Which one, and where, is told in SPEC,
-a JSON object with the fields of ``Spec``.
+Of four kinds. ``ours`` is the product's worker. ``passing`` is the same worker, with the same
+batches, sends and commits, whose stages hand on each message as it came and keep no state.
+``plain`` is two agents that do that as Faust's documentation writes it, with the same settings.
+``projector`` brings the memories into an edge index and DuckDB, and prints a line of JSON whenever
+it has come further. Which one, and where, is told in SPEC, a JSON object with ``Spec``'s fields.
 """
 
 from __future__ import annotations
 
 import cProfile
 import sys
+import time
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -19,17 +21,23 @@ import faust
 import msgspec
 
 from memstream.processors.standard import standard_pipeline
+from memstream.projections.embedders import NoEmbedder
+from memstream.projections.in_duckdb import DuckIndex
+from memstream.projections.in_edge import EdgeIndex
 from memstream.schemas.codec import Codec
 from memstream.schemas.sealing import Sealer
+from memstream.service.directory import stamp_of
 from memstream.streams import faust_app
+from memstream.streams.bundles import BundleCodec
 from memstream.streams.clock import SystemClock
 from memstream.streams.faust_app import FaustWorker, WorkerSettings
 from memstream.streams.kafka_reading import TopicReader
 from memstream.streams.kafka_settings import KafkaSettings
 from memstream.streams.kafka_topics import CANDIDATES, EVENTS, MEMORIES
 from memstream.streams.keyring_in_sqlite import SqliteKeyRing
+from memstream.streams.projector import Projector
 
-Kind = Literal["ours", "passing", "plain"]
+Kind = Literal["ours", "passing", "plain", "projector"]
 
 
 class Spec(msgspec.Struct, frozen=True):
@@ -78,6 +86,8 @@ def main() -> None:
     with suppress(SystemExit):
         if spec.kind == "plain":
             _run_plain(spec)
+        elif spec.kind == "projector":
+            _run_projector(spec)
         else:
             _run_ours(spec)
     if profile:
@@ -130,6 +140,30 @@ def _run_plain(spec: Spec) -> None:
     faust.Worker(
         app, loglevel="INFO", redirect_stdouts=False, quiet=False, daemon=True
     ).execute_from_commandline()
+
+
+def _run_projector(spec: Spec) -> None:
+    """Until killed."""
+    clock = SystemClock()
+    embedder = NoEmbedder()
+    folder = Path(spec.data)
+    folder.mkdir(parents=True)
+    stamp = stamp_of(standard_pipeline(), embedder)
+    projector = Projector(
+        TopicReader(spec.kafka, spec.kafka.topic(f"{spec.generation}.{MEMORIES}")),
+        BundleCodec(Codec(Sealer(SqliteKeyRing(Path(spec.keys), clock)))),
+        [
+            EdgeIndex.open(folder / "edge", stamp, embedder),
+            DuckIndex.open(folder / "analytics.duckdb", stamp),
+        ],
+        spec.partitions,
+    )
+    while True:
+        if projector.project():
+            told = {"at": time.time(), "positions": projector.positions()}
+            print(msgspec.json.encode(told).decode(), flush=True)
+        else:
+            time.sleep(0.02)
 
 
 if __name__ == "__main__":

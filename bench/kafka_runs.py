@@ -1,0 +1,217 @@
+"""What the Kafka benchmarks run on: a broker, a topic of made-up turns, and worker processes."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from kafka import KafkaAdminClient
+
+from bench.growth import turns
+from bench.kafka_worker import Kind, Spec
+from bench.measures import Skipped
+from memstream.schemas.codec import Codec, SealedRow
+from memstream.schemas.sealing import Sealer
+from memstream.streams.clock import SystemClock
+from memstream.streams.kafka_reading import TopicReader
+from memstream.streams.kafka_settings import connection
+from memstream.streams.kafka_topics import EVENTS, derived_topics, make_topics, topics_of
+from memstream.streams.keyring_in_sqlite import SqliteKeyRing
+from memstream.streams.log_in_kafka import KafkaLog
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "infra"))
+
+from kafka_node import KafkaCluster, missing_tools
+
+PARTITIONS = 8
+SCOPES = 100
+_LOOK_S = 0.02
+_PATIENCE_S = 600.0
+
+
+@contextmanager
+def broker() -> Iterator[str]:
+    """The address of the broker of MEMSTREAM_KAFKA_BOOTSTRAP, or else of one started for this.
+    Raises ``Skipped`` where there is neither."""
+    given = os.environ.get("MEMSTREAM_KAFKA_BOOTSTRAP")
+    if given:
+        yield given
+        return
+    if missing_tools():
+        raise Skipped(f"no Apache Kafka: {missing_tools()} not found")
+    with tempfile.TemporaryDirectory() as name:
+        cluster = KafkaCluster(Path(name) / "cluster")
+        bootstrap = cluster.up()
+        try:
+            yield bootstrap
+        finally:
+            cluster.down()
+
+
+class Installation:
+    """Topics of one prefix, their keys, and a folder for the data of its processes."""
+
+    def __init__(self, bootstrap: str, folder: Path, name: str) -> None:
+        self.folder = folder / name
+        self.folder.mkdir(parents=True)
+        self._generations = 0
+        self.spec = Spec(
+            kind="ours",
+            bootstrap=bootstrap,
+            prefix=f"bench-{name}-{os.getpid()}",
+            partitions=PARTITIONS,
+            generation="",
+            data="",
+            keys=str(self.folder / "keys.db"),
+        )
+        self.settings = self.spec.kafka
+        make_topics(self.settings, topics_of(self.settings))
+        self.codec = Codec(Sealer(SqliteKeyRing(Path(self.spec.keys), SystemClock())))
+        self.log = KafkaLog(self.settings, SystemClock())
+
+    def rows(self, count: int, *, seed: int = 7) -> list[SealedRow]:
+        """Sealed turns of ``SCOPES`` people."""
+        return [self.codec.to_row(each) for each in turns(count, SCOPES, seed=seed)]
+
+    def load(self, rows: Sequence[SealedRow]) -> None:
+        """Appends the rows, a thousand at a time."""
+        found = iter(rows)
+        while batch := list(islice(found, 1_000)):
+            self.log.append(batch)
+
+    def generation(self) -> Generation:
+        """Derived topics of their own, empty."""
+        self._generations += 1
+        return Generation(self, f"g{self._generations}")
+
+
+class Generation:
+    """The derived topics of one generation and what works on them."""
+
+    def __init__(self, installation: Installation, name: str) -> None:
+        self.name = name
+        self.installation = installation
+        self._folder = installation.folder / name
+        settings = installation.settings
+        specs = derived_topics(settings, name)
+        make_topics(settings, specs)
+        self.candidates, self.memories = (TopicReader(settings, each.name) for each in specs)
+        self.events = TopicReader(settings, settings.topic(EVENTS))
+        self._started = 0
+
+    @contextmanager
+    def process(self, kind: Kind, *, data: str = "", profile: str = "") -> Iterator[Process]:
+        """A running process of that kind, ended by SIGTERM. ``data``: a folder used before."""
+        self._started += 1
+        spec = msgspec.structs.replace(
+            self.installation.spec,
+            kind=kind,
+            generation=self.name,
+            data=str(self._folder / (data or f"data-{self._started}")),
+            profile=profile,
+        )
+        self._folder.mkdir(exist_ok=True)
+        log = self._folder / f"{kind}-{self._started}.log"
+        with log.open("w") as output:
+            started = subprocess.Popen(
+                [sys.executable, "-m", "bench.kafka_worker", msgspec.json.encode(spec).decode()],
+                stdout=output,
+                stderr=output,
+            )
+        process = Process(started, log)
+        try:
+            yield process
+        finally:
+            process.end()
+
+    def made(self) -> int:
+        """Messages in the memories topic."""
+        return sum(self.memories.end_offsets(PARTITIONS).values())
+
+    def await_made(self, count: int, processes: Sequence[Process]) -> float:
+        """When the memories topic had so many messages (``time.perf_counter``)."""
+        limit = time.perf_counter() + _PATIENCE_S
+        while self.made() < count:
+            for each in processes:
+                each.check()
+            if time.perf_counter() > limit:
+                raise Skipped(f"{self.made()} of {count} messages came in {_PATIENCE_S:g} s")
+            time.sleep(_LOOK_S)
+        return time.perf_counter()
+
+    def rate(self, kind: Kind, count: int, *, profile: str = "") -> float:
+        """Events a second through both topics by one worker, that finds ``count`` of them in the
+        raw topic: from its first message to its last, without its start."""
+        with self.process(kind, profile=profile) as process:
+            while not (ahead := sum(self.candidates.end_offsets(PARTITIONS).values())):
+                process.check()
+                time.sleep(_LOOK_S)
+            started = time.perf_counter()
+            return (count - ahead) / (self.await_made(count, [process]) - started)
+
+    def rate_of_several(self, workers: int, rows: Sequence[SealedRow]) -> float:
+        """Events a second while so many workers, who have joined and worked before, are given
+        the rows."""
+        warm, rest = rows[: SCOPES * 2], rows[SCOPES * 2 :]
+        with ExitStack() as running:
+            processes = [running.enter_context(self.process("ours")) for _ in range(workers)]
+            self._await_members(workers, processes)
+            self.installation.load(warm)
+            self.await_made(len(warm), processes)
+            started = time.perf_counter()
+            self.installation.load(rest)
+            return len(rest) / (self.await_made(len(rows), processes) - started)
+
+    def _await_members(self, count: int, processes: Sequence[Process]) -> None:
+        """Returns when the generation's group has so many members and no rebalance is going on."""
+        settings = self.installation.settings
+        group = settings.group(self.name)
+        admin: Any = KafkaAdminClient(**connection(settings))
+        try:
+            while True:
+                found = admin.describe_groups([group])[group]
+                if found["group_state"] == "Stable" and len(found["members"]) == count:
+                    return
+                for each in processes:
+                    each.check()
+                time.sleep(0.2)
+        finally:
+            admin.close()
+
+
+class Process:
+    """A running benchmark process and what it prints."""
+
+    def __init__(self, process: subprocess.Popen[bytes], log: Path) -> None:
+        self._process = process
+        self.log = log
+
+    def check(self) -> None:
+        """Raises ``Skipped`` with the end of its output where the process has ended by itself."""
+        if self._process.poll() is not None:
+            end = self.log.read_text(encoding="utf-8", errors="replace")[-2_000:]
+            raise Skipped(f"a worker ended with {self._process.returncode}:\n{end}")
+
+    def kill(self) -> None:
+        """As the kernel or a lost machine does."""
+        self._process.kill()
+        self._process.wait()
+
+    def end(self) -> None:
+        """SIGTERM, and SIGKILL for one that does not heed it."""
+        if self._process.poll() is None:
+            self._process.send_signal(signal.SIGTERM)
+            try:
+                self._process.wait(30)
+            except subprocess.TimeoutExpired:
+                self.kill()
