@@ -29,12 +29,14 @@ from memstream.schemas.codec import Codec
 from memstream.schemas.errors import LogUnavailable
 from memstream.streams.kafka_settings import KafkaSettings, tls_context
 from memstream.streams.kafka_topics import CANDIDATES, DEAD_LETTERS, EVENTS, MEMORIES
-from memstream.streams.stages import Deriving, History, Message, Resolving
+from memstream.streams.stages import BrokenSequence, Deriving, History, Message, Resolving
 
 MOST_IN_BATCH = 1_000
 """Messages a stage takes at once."""
 LINGER_S = 0.01
 """How long a stage waits for more to take at once: every batch costs a round to the brokers."""
+MOST_SEEKS = 50
+"""How often a message that did not come is asked for again."""
 RETRY_S = (0.5, 1.0, 2.0, 5.0, 10.0)
 """Waits before a batch is taken again while the key ring or the log cannot be reached; after the
 last one the worker stops, and whoever supervises it starts it again."""
@@ -138,11 +140,14 @@ class _StageAgent:
         self._source, self._target, self._dead_letters = source, target, dead_letters
         self._make = make
         self._open: dict[int, tuple[Deriving | Resolving, _PartitionTable]] = {}
+        self._next: dict[int, int] = {}
+        self._missed: dict[int, int] = {}
         self._table = app.Table(name, schema=_bytes_schema())
         app.agent(app.topic(source, schema=_bytes_schema()), name=name)(self._work)
 
     def forget(self) -> None:
         self._open.clear()
+        self._next.clear()
 
     async def _work(self, stream: Any) -> None:
         """Batches until the worker stops: what arrives within ``LINGER_S``, up to
@@ -167,17 +172,18 @@ class _StageAgent:
             by_partition: dict[int, list[EventT[Any]]] = {}
             for each in batch:
                 by_partition.setdefault(each.message.partition, []).append(each)
-            await self._worked(by_partition)
-            for each in batch:
+            for each in await self._worked(by_partition):
                 each.ack()
             batch.clear()
 
-    async def _worked(self, by_partition: Mapping[int, Sequence[EventT[Any]]]) -> None:
-        """Returns when the brokers have all that the events give. Stops the worker where that
-        fails: none of the events is acknowledged, so they are taken again."""
+    async def _worked(self, by_partition: Mapping[int, Sequence[EventT[Any]]]) -> list[EventT[Any]]:
+        """Returns when the brokers have all that the events give; the events that count as taken.
+        Stops the worker where it fails: none is acknowledged, so they are taken again."""
         try:
-            sent = [await self._take(*each) for each in by_partition.items()]
+            whole = [each for each in by_partition.items() if await self._is_whole(*each)]
+            sent = [await self._take(*each) for each in whole]
             await asyncio.gather(*sent)
+            return [event for _, events in whole for event in events]
         except Exception as error:
             _LOGGER.error(
                 "stage_stopped",
@@ -217,6 +223,34 @@ class _StageAgent:
             self._table.data.set_persisted_offset(TP(topic, partition), offsets[-1])
         seconds = asyncio.get_running_loop().time() - started
         self._worker.told(self._name, partition, *batch, seconds)
+
+    async def _is_whole(self, partition: int, batch: Sequence[EventT[Any]]) -> bool:
+        """Whether no message is missing in or before the batch. Where one is, it is read again
+        from there, and nothing of the batch counts as taken: around a rebalance, Faust puts away
+        what it has fetched, and does not always fetch it again. The topics have no gaps, since
+        nothing writes to them in transactions and nothing is cut off."""
+        at = TP(self._source, partition)
+        first = expected = max(self._next.get(partition, 0), self._committed(partition))
+        for event in batch:
+            if event.message.offset > expected:
+                break
+            expected = event.message.offset + 1
+        else:
+            self._next[partition] = expected
+            self._missed.pop(partition, None)
+            return True
+        missed = self._missed[partition] = self._missed.get(partition, 0) + 1
+        if missed > MOST_SEEKS:
+            raise BrokenSequence(
+                f"topic {at.topic}, partition {partition}: offset {expected} does not come, others "
+                "after it do; mend: messages were removed from the topic; restore it from a copy"
+            )
+        _LOGGER.info("read_again", topic=at.topic, partition=partition, offset=first)
+        for event in batch:
+            self._app.consumer._unacked_messages.discard(event.message)
+        await self._app.consumer.seek(at, first)
+        await asyncio.sleep(LINGER_S * missed)
+        return False
 
     async def _decided(
         self, partition: int, messages: Sequence[Message]
@@ -324,7 +358,13 @@ async def _last_offset(first: Awaitable[Any], further: int) -> int:
     return int((await first).offset) + further
 
 
+class _Consumer(driver.Consumer):
+    async def _add_gap(self, tp: TP, offset_from: int, offset_to: int) -> None:
+        """Messages that did not come do not count as done."""
+
+
 class _Transport(driver.Transport):
+    Consumer = _Consumer
     Producer = _Producer
 
 

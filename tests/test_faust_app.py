@@ -1,16 +1,22 @@
-"""The Faust application on a real broker: what its producer promises."""
+"""The Faust application: what its producer promises, and what it does about messages left out."""
 
 from __future__ import annotations
 
 import asyncio
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
 
 from memstream.processors.standard import standard_pipeline
 from memstream.schemas.codec import Codec
+from memstream.streams import faust_app
 from memstream.streams.faust_app import FaustWorker, WorkerSettings
 from memstream.streams.kafka_reading import TopicReader
 from memstream.streams.kafka_settings import KafkaSettings
 from memstream.streams.kafka_topics import derived_topics, make_topics
+from memstream.streams.stages import BrokenSequence
 
 
 def worker(settings: KafkaSettings, folder: Path) -> FaustWorker:
@@ -57,3 +63,71 @@ def test_messages_sent_together_stand_in_order_whatever_their_size(
     finally:
         reader.close()
     assert found == [(at, value) for at, (_, value) in enumerate([*messages, (b"", b"")])]
+
+
+class Consumer:
+    """Of the Faust application: what is committed, and where it was told to go."""
+
+    def __init__(self, topic: str, committed: int | None) -> None:
+        self._committed_offset = {(topic, 0): committed}
+        self._unacked_messages: set[Any] = set()
+        self.sought: list[int] = []
+
+    async def seek(self, at: Any, offset: int) -> None:
+        self.sought.append(offset)
+
+
+def arrived(offsets: range) -> list[Any]:
+    return [SimpleNamespace(message=SimpleNamespace(offset=each)) for each in offsets]
+
+
+class TestMessagesLeftOut:
+    """Faust puts away what it has fetched when a rebalance begins; with two workers that begin at
+    once and events that come meanwhile, the first ones of a partition were never taken."""
+
+    @pytest.mark.parametrize("committed", [None, 7])
+    def test_they_are_read_again_and_nothing_after_them_is_taken(
+        self, tmp_path: Path, committed: int | None
+    ) -> None:
+        start = committed or 0
+        stage, consumer = self.stage(tmp_path, committed)
+        assert not self.takes(stage, range(start + 12, start + 20))
+        assert not self.takes(stage, range(start + 20, start + 22))
+        assert consumer.sought == [start, start]
+        assert self.takes(stage, range(start, start + 25))
+        assert self.takes(stage, range(start + 25, start + 26))
+        assert not self.takes(stage, range(start + 27, start + 28))
+        assert consumer.sought[2:] == [start + 26]
+
+    def test_one_missing_within_a_batch_counts_too(self, tmp_path: Path) -> None:
+        stage, consumer = self.stage(tmp_path, None)
+        batch = [*arrived(range(3)), *arrived(range(4, 6))]
+        assert not asyncio.run(stage._is_whole(0, batch))
+        assert consumer.sought == [0]
+
+    def test_messages_taken_before_may_come_again(self, tmp_path: Path) -> None:
+        stage, _ = self.stage(tmp_path, 5)
+        assert self.takes(stage, range(2, 9))
+        assert self.takes(stage, range(6, 12))
+
+    def test_one_that_never_comes_stops_the_worker(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(faust_app, "MOST_SEEKS", 3)
+        stage, _ = self.stage(tmp_path, 5)
+        for _ in range(3):
+            assert not self.takes(stage, range(6, 9))
+        with pytest.raises(BrokenSequence, match="offset 5 does not come"):
+            self.takes(stage, range(6, 9))
+
+    @staticmethod
+    def stage(folder: Path, committed: int | None) -> tuple[Any, Consumer]:
+        made = worker(KafkaSettings(bootstrap="127.0.0.1:1"), folder)
+        stage = made._stages[0]
+        consumer = Consumer(stage._source, committed)
+        made.app.consumer = consumer
+        return stage, consumer
+
+    @staticmethod
+    def takes(stage: Any, offsets: range) -> bool:
+        return asyncio.run(stage._is_whole(0, arrived(offsets)))
