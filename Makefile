@@ -84,7 +84,7 @@ lock: $(READY)-dev ## write requirements/*.txt anew (UPGRADE=1 takes newer versi
 	$(LOCK) pyproject.toml --extra kafka --extra qdrant -o requirements/kafka.txt
 	$(LOCK) pyproject.toml -c requirements/kafka.txt -o requirements/base.txt
 	$(LOCK) pyproject.toml --extra local -c requirements/kafka.txt -o requirements/local.txt
-	$(LOCK) pyproject.toml --extra dev --extra kafka --extra qdrant -c requirements/kafka.txt -c requirements/build.txt -o requirements/dev.txt
+	$(LOCK) pyproject.toml --extra dev --extra fastembed --extra kafka --extra qdrant -c requirements/kafka.txt -c requirements/build.txt -o requirements/dev.txt
 
 clean: ## remove what was built and cached, and .venv
 	rm -rf build dist *.egg-info $(VENV) .hypothesis .mypy_cache .pytest_cache .ruff_cache

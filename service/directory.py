@@ -1,6 +1,7 @@
 """A memory directory: its files, and the stores of the generation it serves.
 
 log.db  keys.db  worker.lease           the truth, its keys, who processes it
+embeddings.db                           vectors computed once; disposable
 attributes.toml  rules/  policy.toml    optional settings of the owner
 generations/g-000001/                   state.db, vectors/, analytics.duckdb: disposable
 """
@@ -16,7 +17,8 @@ from typing import TypeVar, cast
 import structlog
 
 from memstream.processors.pipeline import Pipeline
-from memstream.projections.embedders import Embedder
+from memstream.projections.embedders import Embedder, HashEmbedder
+from memstream.projections.embedders_cache import CachedEmbedder, VectorCache
 from memstream.projections.generations import SCHEMA_VERSION
 from memstream.projections.in_duckdb import DuckIndex
 from memstream.projections.projection import Generation, Projection
@@ -91,11 +93,19 @@ class Files:
             raise
         self.lease = WorkerLease(root, clock)
         self.generations = self.vectors.generations
+        self.vector_cache = VectorCache(root / "embeddings.db", clock.entropy)
+
+    def cached(self, embedder: Embedder) -> Embedder:
+        """The embedder with this directory's cache; as it is where there is nothing to save."""
+        if isinstance(embedder, (CachedEmbedder, HashEmbedder)) or not embedder.dimension:
+            return embedder
+        return CachedEmbedder(embedder, self.vector_cache)
 
     def forget_copies(self, served: str) -> None:
         """Removes the derived data that an erasure cannot reach into: the generations that are
-        neither served nor being built, and what replays left or are at (a replay that runs is cut
-        off by it)."""
+        neither served nor being built, what replays left or are at (a replay that runs is cut
+        off by it), and the cached vectors."""
+        self.vector_cache.clear()
         self.generations.remove_all_but({served, *self.building})
         for folder in self.root.glob(f"{REPLAY_PREFIX}*"):
             shutil.rmtree(folder, ignore_errors=True)
@@ -137,7 +147,7 @@ class Stores:
         ``mends``: a damaged state is made again from the log; the lease must be held for it."""
         self.name = name
         self.files = files
-        self.embedder = choice.embedder
+        self.embedder = None if choice.embedder is None else files.cached(choice.embedder)
         self.no_vectors = choice.trouble
         """Why the vectors can be neither searched nor added to; empty if they can."""
         self.remade = ""
@@ -175,6 +185,15 @@ class Stores:
         self.runtime = self._runtime_of(*((self.index,) if self.index else ()), self.duck)
         self._examined = True
         return self.runtime
+
+    def vectors_lag(self) -> str:
+        """Why the open vector index is not as far as the state, in words; empty where it is, or
+        will be without anybody's doing."""
+        if self.index is None:
+            return ""
+        waits = self.embedder.trouble if isinstance(self.embedder, CachedEmbedder) else ""
+        reason = f"the vector index is being made again: {self.remade}" if self.remade else waits
+        return reason if reason and self.index.position() < self.store.last_seq() else ""
 
     def _runtime_of(self, *projections: Projection) -> EmbeddedRuntime:
         return EmbeddedRuntime(

@@ -238,13 +238,9 @@ class Host:
         """Why the vector index cannot be searched, in words; opens it where it is not open."""
         try:
             self.runtime()
-            stores = self.stores
-            index = stores.index if stores.remade else None
-            if index is not None and index.position() < stores.store.last_seq():
-                return f"the vector index is being made again: {stores.remade}"
+            return self.stores.vectors_lag()
         except MemstreamError as error:
             return f"the vector index cannot be opened: {error}"
-        return ""
 
     def _behind(self, stores: Stores) -> bool:
         positions = stores.store.positions()

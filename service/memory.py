@@ -46,6 +46,7 @@ from memstream.schemas.instants import fault_of_instant
 from memstream.schemas.memories import Kind, Status
 from memstream.schemas.memories import Memory as MemoryRecord
 from memstream.schemas.scope import Scope
+from memstream.service.asking import Asking
 from memstream.service.host import Host
 from memstream.service.reports import (
     Diagnosis,
@@ -71,6 +72,7 @@ class Memory:
         self._host = host
         self._settings = settings
         self._clock = host.clock
+        self._asking = Asking()
 
     @classmethod
     def open(
@@ -367,7 +369,8 @@ class Memory:
         reading = self._host.reader(after, self._settings.after_seconds)
         with reading as (index, embedder, degraded):
             search = index.search if index is not None else self._scan(request)
-            evidence = recalled(request, search, embedder, self._settings, degraded)
+            embedding = self._asking.embedding(embedder, query, degraded)
+            evidence = recalled(request, search, embedding, self._settings, degraded)
         if not record:
             return evidence
         context = new_id(self._clock)

@@ -191,7 +191,7 @@ def test_what_is_declared_is_locked() -> None:
         "base": project["dependencies"],
         "local": project["dependencies"] + extras["local"],
         "kafka": project["dependencies"] + extras["kafka"] + extras["qdrant"],
-        "dev": [each for name in ("dev", "kafka", "qdrant") for each in extras[name]],
+        "dev": [each for name in ("dev", "fastembed", "kafka", "qdrant") for each in extras[name]],
         "build": PYPROJECT["build-system"]["requires"],
     }
     for name, requirements in wanted.items():

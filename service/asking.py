@@ -1,0 +1,52 @@
+"""The vector of a question, or none and the reason: recall goes on by words without it."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from memstream.projections.embedders import Embedder, EmbedderUnavailable
+from memstream.recall.engine import Embedding
+from memstream.streams.clock import Deadline
+
+DOUBT_SECONDS = 30.0
+"""So long after an embedder failed no question waits for it."""
+
+
+class Asking:
+    """Embeds questions; remembers for a while that it could not. Thread-safe."""
+
+    def __init__(self) -> None:
+        self._failed: tuple[Deadline, str, str] | None = None
+        """Until when, which embedder, why."""
+
+    def embedding(
+        self, embedder: Embedder | None, query: str, reasons: list[str]
+    ) -> Embedding | None:
+        """What the engine embeds with; None, and one reason more, where the embedder is away."""
+        if embedder is None or not embedder.dimension or not query.strip():
+            return embedder
+        failed = self._failed
+        if failed is not None and failed[1] == embedder.identity and not failed[0].passed:
+            reasons.append(f"{failed[2]}; served by words alone")
+            return None
+        try:
+            found = _Embedded(embedder, query)
+        except EmbedderUnavailable as error:
+            self._failed = Deadline(DOUBT_SECONDS), embedder.identity, str(error)
+            reasons.append(f"{error}; served by words alone")
+            return None
+        self._failed = None
+        return found
+
+
+class _Embedded:
+    """An embedder with the vector of one question at hand."""
+
+    def __init__(self, embedder: Embedder, query: str) -> None:
+        self._embedder = embedder
+        self._query, self._vector = query, embedder.query(query)
+        self.dimension = embedder.dimension
+
+    def query(self, text: str) -> NDArray[np.float32]:
+        return self._vector if text == self._query else self._embedder.query(text)
