@@ -61,7 +61,7 @@ class VectorCache:
                 query = f"SELECT name, vector, checksum FROM vectors WHERE name IN ({marks})"  # noqa: S608  only question marks
                 for name, vector, checksum in file.execute(query, some):
                     if _checksum(name, vector) == checksum:
-                        found |= dict.fromkeys(places[name], vector)
+                        found.update((at, vector) for at in places[name])
             return found
 
         return self._within(read) or {}

@@ -92,8 +92,9 @@ def test_damage_is_noticed_and_computed_again(tmp_path: Path, damage: str) -> No
         with sqlite3.connect(path) as file:
             file.execute("UPDATE vectors SET vector = zeroblob(64)")
         file.close()
+    again = Counting()
     for _ in range(2):
-        again = Counting()
+        again.embedded.clear()
         found = CachedEmbedder(again, cache_at(tmp_path)).passages(texts)
         np.testing.assert_array_equal(found, right)
     assert not again.embedded
