@@ -25,6 +25,10 @@ MOST_UNMERGED_BYTES = 16 << 20
 CACHED_VALUES = 40_000
 """Merged values kept decoded; at most twice as many for a moment."""
 
+FILTER_BYTES = 1 << 21
+"""Of the filter over merged keys. With ``MOST_FILTERED`` keys one query in thirty is in vain."""
+MOST_FILTERED = 2_000_000
+
 
 class Gone:
     """Stands for a deleted value."""
@@ -50,12 +54,14 @@ class Values:
         self._unmerged: dict[str, Held | bytes] = {}
         self._bytes = 0
         self._cache = _Cache(cached)
+        self._merged = _MergedKeys()
         self._merging = False
         self._adding = 0
 
     def load(self, connection: sqlite3.Connection) -> None:
         """Drops what is cached and reads what is not merged."""
         self._cache.clear()
+        self._merged.begin(connection)
         self._unmerged = {}
         self._bytes = 0
         for (entries,) in connection.execute("SELECT entries FROM unmerged ORDER BY number"):
@@ -75,6 +81,8 @@ class Values:
         cached = self._cache.get(key)
         if cached is not None:
             return as_kind(key, cached, kind)
+        if not self._merged.may_hold(key):
+            return None
         row = connection.execute("SELECT value FROM kv WHERE key = ?", (key,)).fetchone()
         if row is None:
             return None
@@ -89,6 +97,7 @@ class Values:
             return
         if len(self._unmerged) + len(changes) >= self._most or self._bytes >= self._most_bytes:
             self._merging = True
+            self._merged.complete(connection)
             merge(connection, {**self._unmerged, **changes})
             return
         entries = _ENCODER.encode(
@@ -102,6 +111,7 @@ class Values:
         if self._merging:
             for key, held in {**self._unmerged, **changes}.items():
                 self._cache.put(key, held)
+                self._merged.add(key)
             self._unmerged, self._bytes = {}, 0
         else:
             self._unmerged.update(changes)
@@ -124,6 +134,59 @@ def merge(connection: sqlite3.Connection, values: Mapping[str, Held | bytes]) ->
     connection.executemany("REPLACE INTO kv VALUES (?, ?)", puts)
     connection.executemany("DELETE FROM kv WHERE key = ?", gone)
     connection.execute("DELETE FROM unmerged")
+
+
+class _MergedKeys:
+    """Which keys ``kv`` may hold: a Bloom filter (Bloom, 1970), so that a key that is not there,
+    like that of every new event, costs no query. Complete from an empty ``kv`` on; for one that
+    was found with keys, from the next merge."""
+
+    def __init__(self) -> None:
+        self._bits = bytearray(FILTER_BYTES)
+        self._mask = FILTER_BYTES * 8 - 1
+        self._complete = False
+        self._keys = 0
+
+    def begin(self, connection: sqlite3.Connection) -> None:
+        """Starts anew with what the table holds: complete only if that is nothing."""
+        if self._keys:
+            self._bits = bytearray(FILTER_BYTES)
+            self._keys = 0
+        found = connection.execute("SELECT 1 FROM kv LIMIT 1").fetchone()
+        self._complete = found is None
+
+    def complete(self, connection: sqlite3.Connection) -> None:
+        """Reads every key of the table, unless they are known already or too many."""
+        if not self._complete and self._keys < MOST_FILTERED:
+            limited = "SELECT key FROM kv LIMIT ?"
+            for (key,) in connection.execute(limited, (MOST_FILTERED + 1,)):
+                self.add(key)
+            self._complete = self._keys <= MOST_FILTERED
+
+    def add(self, key: str) -> None:
+        self._keys += 1
+        self._complete = self._complete and self._keys <= MOST_FILTERED
+        bits, mask = self._bits, self._mask
+        first = hash(key)
+        second = first >> 31 | 1
+        for at in (first & mask, first + second & mask, first + 2 * second & mask):
+            bits[at >> 3] |= 1 << (at & 7)
+
+    def may_hold(self, key: str) -> bool:
+        """False only where the table does not hold the key."""
+        if not self._complete:
+            return True
+        bits, mask = self._bits, self._mask
+        first = hash(key)
+        at = first & mask
+        if not bits[at >> 3] >> (at & 7) & 1:
+            return False
+        second = first >> 31 | 1
+        at = first + second & mask
+        if not bits[at >> 3] >> (at & 7) & 1:
+            return False
+        at = first + 2 * second & mask
+        return bool(bits[at >> 3] >> (at & 7) & 1)
 
 
 class _Cache:
