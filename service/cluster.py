@@ -23,6 +23,7 @@ from memstream.processors.standard import standard_pipeline
 from memstream.projections.embedders import Embedder, embedder_named
 from memstream.projections.in_duckdb import DuckIndex
 from memstream.projections.in_edge import EdgeIndex
+from memstream.projections.projection import Projection
 from memstream.projections.queries import SearchIndex
 from memstream.projections.snapshot import snapshot
 from memstream.schemas.codec import Codec
@@ -48,7 +49,8 @@ from memstream.streams.kafka_reading import TopicReader
 from memstream.streams.kafka_topics import MEMORIES
 from memstream.streams.log import Position
 from memstream.streams.log_in_kafka import KafkaLog
-from memstream.streams.projector import Projector
+from memstream.streams.metrics import Reached
+from memstream.streams.projector import Applied, Projector
 from memstream.streams.worker import Worker
 
 POLL_SECONDS = 0.05
@@ -71,6 +73,7 @@ class ClusterHost:
         clock: Clock,
         *,
         index: SearchIndex | None = None,
+        watch: Applied = lambda *_: None,
     ) -> None:
         self.clock = clock
         self.root = root
@@ -86,6 +89,7 @@ class ClusterHost:
             raise
         self._closing.callback(self.log.close)
         self._given = index
+        self._watch = watch
         self._opening = threading.RLock()
         self._view: _View | None = None
         self._worker: Worker | None = None
@@ -103,11 +107,20 @@ class ClusterHost:
         """What is read from; opened at first use."""
         with self._opening:
             if self._view is None:
-                self._view = _View(self.root, self.settings, self.codec, self._given)
+                self._view = _View(self.root, self.settings, self.codec, self._given, self._watch)
                 self._closing.callback(self._view.close)
                 if not self.settings.qdrant_url and self._given is None:
                     self._project(self._view)
             return self._view
+
+    def progress(self) -> dict[tuple[str, int], Reached]:
+        """How far each projection of this process is in each partition of the raw topic."""
+        ends = self.log.end_offsets()
+        return {
+            (each.name, at): Reached(each.positions().get(at, 0), end)
+            for each in self.view.projections
+            for at, end in ends.items()
+        }
 
     def _project(self, view: _View) -> None:
         with self._opening:
@@ -269,7 +282,12 @@ class _View:
     """The index, the analytics beside it, and how they are brought up to date."""
 
     def __init__(
-        self, root: Path, settings: ClusterSettings, codec: Codec, index: SearchIndex | None
+        self,
+        root: Path,
+        settings: ClusterSettings,
+        codec: Codec,
+        index: SearchIndex | None,
+        watch: Applied,
     ) -> None:
         pipeline: Pipeline = standard_pipeline()
         self.generation = generation_of(pipeline)
@@ -291,7 +309,7 @@ class _View:
         reader = TopicReader(settings.kafka, topic)
         self._closing.callback(reader.close)
         self._projector = Projector(
-            reader, BundleCodec(codec), [self.index], settings.kafka.partitions
+            reader, BundleCodec(codec), [self.index], settings.kafka.partitions, watch=watch
         )
 
     def with_analytics(self) -> None:
@@ -304,6 +322,11 @@ class _View:
     def project(self, keep_going: Any) -> None:
         """Brings everything to the topic's end."""
         self._projector.project(keep_going=keep_going)
+
+    @property
+    def projections(self) -> Sequence[Projection]:
+        """All that are brought up to date."""
+        return self._projector.projections
 
     def positions(self) -> dict[int, int]:
         """The raw offset of each partition that the index has next."""

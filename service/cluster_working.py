@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
@@ -27,6 +28,7 @@ from memstream.streams.kafka_topics import (
 )
 from memstream.streams.log import Entry
 from memstream.streams.log_in_kafka import KafkaLog
+from memstream.streams.metrics import Metrics, serve
 from memstream.streams.stages import History
 
 MIGRATED_AT_ONCE = 1_000
@@ -48,10 +50,12 @@ def faust_worker(
     standby_replicas: int = 1,
     session_timeout_s: float = 30.0,
     watch: Watch = lambda *_: None,
+    metrics: str = "",
 ) -> FaustWorker:
     """A worker of this release's generation; its topics are made where they are missing.
 
-    Raises ``LogUnavailable`` where a topic differs from what it must be.
+    ``metrics``: ``host:port`` where Prometheus may ask; empty for nowhere. Raises
+    ``LogUnavailable`` where a topic differs from what it must be, and ``InvalidMetrics``.
     """
     pipeline = standard_pipeline()
     worker = WorkerSettings(
@@ -69,7 +73,18 @@ def faust_worker(
     def history(partition: int) -> History:
         return lambda scope, below: reader.history(partition, scope, below)
 
-    return FaustWorker(kafka, worker, pipeline, codec, history, watch=watch)
+    if not metrics:
+        return FaustWorker(kafka, worker, pipeline, codec, history, watch=watch)
+    told = Metrics(worker.generation, clock)
+
+    def both(*batch: Any) -> None:
+        told.watch(*batch)
+        watch(*batch)
+
+    made = FaustWorker(kafka, worker, pipeline, codec, history, watch=both)
+    told.ask(made.progress)
+    serve(told, metrics)
+    return made
 
 
 def ready(kafka: KafkaSettings, specs: Sequence[TopicSpec]) -> None:

@@ -17,6 +17,7 @@ from memstream.service.commands_options import (
     CHECK_FAILED,
     AsJson,
     InDirectory,
+    MetricsAddress,
     directory_of,
     emit,
     opened,
@@ -79,6 +80,7 @@ def projector(
     log_json: Annotated[
         bool, typer.Option("--log-json", help="Log lines as JSON, progress among them.")
     ] = False,
+    metrics: MetricsAddress = "",
 ) -> None:
     """Bring memories from Kafka into the index until interrupted, with analytics beside it.
 
@@ -86,13 +88,22 @@ def projector(
     SIGTERM end it after its batch, with exit code 0.
     """
     needs_kafka()
+    from memstream.processors.standard import standard_pipeline
     from memstream.service.cluster import ClusterHost
-    from memstream.service.cluster_settings import cluster_settings
+    from memstream.service.cluster_settings import cluster_settings, generation_of
+    from memstream.streams.metrics import Metrics, serve
 
     configure_logging(1 if log_json else ctx.meta.get("memstream.verbose", 0), as_json=log_json)
     with stop_signals() as stopped:
-        host = ClusterHost(directory_of(ctx), cluster_settings(os.environ), SystemClock())
+        clock = SystemClock()
+        told = Metrics(generation_of(standard_pipeline()), clock)
+        host = ClusterHost(
+            directory_of(ctx), cluster_settings(os.environ), clock, watch=told.applied
+        )
         try:
+            if metrics:
+                told.ask(host.progress)
+                serve(told, metrics)
             host.start(worker=True)
             note(f"projector: generation {host.generation}; Ctrl-C ends it")
             while not stopped.wait(_REPORT_SECONDS):
@@ -125,7 +136,7 @@ def migrate(ctx: typer.Context, as_json: AsJson = False) -> None:
 
 
 def work_on_kafka(
-    directory: Path, *, store: Literal["rocksdb", "memory"], standby_replicas: int
+    directory: Path, *, store: Literal["rocksdb", "memory"], standby_replicas: int, metrics: str
 ) -> None:
     """``memstream worker --runtime faust``: until SIGTERM or SIGINT. Ends the process."""
     needs_kafka()
@@ -134,7 +145,12 @@ def work_on_kafka(
 
     settings = cluster_settings(os.environ)
     worker = faust_worker(
-        directory, settings, SystemClock(), store=store, standby_replicas=standby_replicas
+        directory,
+        settings,
+        SystemClock(),
+        store=store,
+        standby_replicas=standby_replicas,
+        metrics=metrics,
     )
     worker.run()
 

@@ -21,6 +21,7 @@ from memstream.service.commands_options import (
     IndexPlace,
     InDirectory,
     InScope,
+    MetricsAddress,
     Reason,
     directory_of,
     emit,
@@ -77,6 +78,7 @@ def worker(
     standby: Annotated[
         int, typer.Option(help="With faust: other workers that keep a copy of the state.", min=0)
     ] = 1,
+    metrics: MetricsAddress = "",
 ) -> None:
     """Process events into memories until interrupted.
 
@@ -89,7 +91,7 @@ def worker(
     if runtime == "faust":
         if once or retry or embedder or index:
             raise typer.BadParameter("--once, --retry, --embedder and --index are not of faust")
-        work_on_kafka(directory_of(ctx), store=store, standby_replicas=standby)
+        work_on_kafka(directory_of(ctx), store=store, standby_replicas=standby, metrics=metrics)
     host = Host(directory_of(ctx), SystemClock(), embedder=embedder, partitions=None, index=index)
     try:
         host.start(worker=False)

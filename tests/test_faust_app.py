@@ -131,7 +131,7 @@ class TestMessagesLeftOut:
     def stage(folder: Path, committed: int | None) -> tuple[Any, Consumer]:
         made = worker(KafkaSettings(bootstrap="127.0.0.1:1"), folder)
         stage = made._stages[0]
-        consumer = Consumer(stage._source, committed)
+        consumer = Consumer(stage.source, committed)
         made.app.consumer = consumer
         return stage, consumer
 
