@@ -52,6 +52,8 @@ class Settings(msgspec.Struct, frozen=True):
     neighbour_weight: float = 0.2
     together_seconds: float = 120.0
     after_seconds: float = 10.0
+    channels: tuple[Channel, ...] | None = None
+    """Those that may serve; None for all that there are."""
 
 
 class Embedding(Protocol):
@@ -131,6 +133,8 @@ def _index_query(
     channels: list[Channel] = ["bm25"] if words else []
     if vector is not None:
         channels.append("dense")
+    if settings.channels is not None:
+        channels = [each for each in channels if each in settings.channels]
     if not channels:
         return None
     return IndexQuery(

@@ -78,19 +78,55 @@ def cases(
 )
 def evaluate_(
     path: Annotated[Path, typer.Argument(exists=True, help="The data set.")],
-    format: Annotated[str, typer.Option(help="Its format.")] = "locomo",  # noqa: A002
+    format: Annotated[  # noqa: A002
+        str, typer.Option(help="locomo, madial-zh, madial-en (their folder) or jsonl.")
+    ] = "locomo",
     embedder: Annotated[str, typer.Option(metavar="NAME", help="The embedder.")] = "none",
     limit: Annotated[int, typer.Option(min=1, help="Memories recalled for a question.")] = 10,
+    ablate: Annotated[
+        bool, typer.Option("--ablate", help="Again without each channel and weight.")
+    ] = False,
+    plot: Annotated[
+        Path | None, typer.Option(metavar="FILE.svg", help="Write the figures as a picture.")
+    ] = None,
+    directory: Annotated[
+        Path | None,
+        typer.Option(
+            "--dir", exists=True, file_okay=False, help="With --against: the memory directory."
+        ),
+    ] = None,
+    against: Annotated[
+        str | None,
+        typer.Option(metavar="GENERATION", help="Ask a directory's served generation and this."),
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Measure recall on a public data set.
+    """Measure recall on a data set, or compare two generations on questions of your own.
 
-    Each conversation goes into a scope of its own, in a directory that is removed afterwards.
+    Each conversation goes into a scope of its own, in a directory that is removed afterwards. With
+    --against the questions are asked of the directory as it is. See docs/evaluation.md.
     """
-    from memstream.service.evaluating import evaluate
-
+    if (directory is None) != (against is None):
+        raise typer.BadParameter("--dir and --against go together")
     with Meter("evaluating", unit="questions") as meter:
-        report = evaluate(path, format=format, embedder=embedder, limit=limit, progress=meter)
+        report: Any
+        if directory is not None and against is not None:
+            report = _compared(directory, path, against, format, embedder, limit, meter)
+        else:
+            from memstream.service.evaluating import evaluate
+
+            report = evaluate(
+                path,
+                format=format,
+                embedder=embedder,
+                limit=limit,
+                progress=meter,
+                ablate=ablate,
+            )
+            if plot is not None:
+                from memstream.service.evaluating_plot import plotted
+
+                plot.write_text(plotted(report), encoding="utf-8")
     if as_json:
         emit(report)
         return
@@ -99,6 +135,30 @@ def evaluate_(
     for name, value in _figures("", msgspec.to_builtins(report)):
         table.add_row(name, value)
     standard_output().print(table)
+
+
+def _compared(
+    directory: Path,
+    path: Path,
+    against: str,
+    format: str,  # noqa: A002
+    embedder: str,
+    limit: int,
+    meter: Meter,
+) -> Any:
+    from memstream.service.evaluating_generations import compare
+    from memstream.service.host import Host
+    from memstream.streams.clock import SystemClock
+
+    host = Host(directory, SystemClock(), embedder=None, partitions=None)
+    try:
+        host.start(worker=False)
+        other = None if embedder == "none" else embedder
+        return compare(
+            host, path, against, format=format, embedder=other, limit=limit, progress=meter
+        )
+    finally:
+        host.close()
 
 
 @commands.command(rich_help_panel=_PANEL, epilog="Example: memstream schema turn.recorded")

@@ -99,7 +99,8 @@ def test_shares_and_kinds_add_up(report: EvalReport) -> None:
 
 def test_it_is_the_same_again(path: Path, report: EvalReport) -> None:
     def timeless(given: EvalReport) -> EvalReport:
-        return msgspec.structs.replace(given, latency_ms_p50=0.0, latency_ms_p95=0.0)
+        times = ("latency_ms_p50", "latency_ms_p95", "search_ms_p50", "search_ms_p95")
+        return msgspec.structs.replace(given, **dict.fromkeys(times, 0.0))
 
     assert timeless(evaluate(path)) == timeless(report)
 
@@ -128,6 +129,30 @@ def test_progress_counts_questions(path: Path) -> None:
     assert seen == [(number, 8) for number in range(1, 9)]
 
 
+def test_baselines_and_silence_are_measured(report: EvalReport) -> None:
+    assert set(report.baselines) == {"bm25", "memory off"}
+    assert report.baselines["bm25"].recall_at_10 > 0.8
+    assert report.baselines["memory off"].recall_in_1200_tokens == 1.0
+    assert report.ratio_to_best_baseline["recall_at_10"] == pytest.approx(
+        report.overall.recall_at_10 / report.baselines["bm25"].recall_at_10, abs=1e-4
+    )
+    silent = report.abstention
+    assert silent is not None
+    assert silent.off_topic == 8
+    assert silent.injected_share == 1.0  # both conversations are the same: nothing is off topic
+    assert silent.answered_share == 1.0
+
+
+def test_every_channel_and_weight_is_left_out_once(path: Path) -> None:
+    report = evaluate(path, embedder="hash", ablate=True)
+    assert {"without bm25", "without dense"} <= set(report.ablation)
+    assert set(report.baselines) == {"bm25", "dense", "rrf", "memory off"}
+    assert len({each.questions for each in report.ablation.values()}) == 1
+    assert report.ablation["without dense"] != report.ablation["without bm25"]
+    with_words = evaluate(path).overall
+    assert report.ablation["without dense"].recall_at_10 == with_words.recall_at_10
+
+
 def test_an_unknown_format_is_refused(path: Path) -> None:
     with pytest.raises(ImportFault, match="locomo"):
         evaluate(path, format="haystack")
@@ -144,3 +169,14 @@ def test_the_development_half_keeps_its_level(shared: Path) -> None:
     report = evaluate(shared / "data" / "locomo" / "locomo_dev.json")
     assert report.overall.questions > 700
     assert report.overall.recall_at_10 >= 0.52
+    assert 0.5 < report.baselines["bm25"].recall_at_10 < report.overall.recall_at_10 + 0.1
+
+
+@pytest.mark.parametrize("language", ["zh", "en"])
+def test_madial_is_asked_with_what_was_said_before(shared: Path, language: str) -> None:
+    report = evaluate(shared / "data" / "madial", format=f"madial-{language}")
+    assert report.overall.questions > 150
+    assert report.turns > 100
+    assert len(report.by_category) > 3
+    assert 0 < report.overall.recall_at_5 < 1
+    assert report.abstention is None

@@ -1,0 +1,97 @@
+"""Comparing two generations of a memory directory before a swap, on questions of one's own.
+
+Nothing is imported and nothing recorded: the questions are asked of what is there, first of the
+generation that is served, then of the other one (``memstream rebuild --no-swap`` makes it).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import datetime
+from pathlib import Path
+
+from memstream.projections.embedders import Embedder
+from memstream.recall.engine import Request, Settings, recalled
+from memstream.recall.evidence import Evidence
+from memstream.schemas.errors import ImportFault, LeaseHeld, NotFound
+from memstream.schemas.scope import Scope
+from memstream.service.choosing import fitting
+from memstream.service.directory import Stores
+from memstream.service.evaluating import Recall, answer, dialogues, recall_of
+from memstream.service.evaluating_figures import Answered, Comparison, compared
+from memstream.service.host import Host
+from memstream.service.memory import Memory
+from memstream.streams.embedded import Progress
+
+
+def compare(
+    host: Host,
+    path: Path,
+    against: str,
+    *,
+    format: str = "jsonl",  # noqa: A002  the name of the option on the command line
+    embedder: str | Embedder | None = None,
+    limit: int = 10,
+    settings: Settings | None = None,
+    progress: Progress | None = None,
+) -> Comparison:
+    """Asks every question of both. ``embedder`` is the other generation's, where it cannot be
+    found by its name. Raises ``NotFound``, ``LeaseHeld``, ``ImportFault``."""
+    settings = settings or Settings()
+    held = dialogues(path, format)
+    questions = [(each, one) for each in held for one in each.questions if one.evidence]
+    if not questions:
+        raise ImportFault(f"{path}: no question with evidence; see docs/evaluation.md")
+    if against not in host.files.generations.names():
+        raise NotFound(
+            f"generation {against}: not there; there are "
+            f"{', '.join(host.files.generations.names())}; mend: memstream rebuild --no-swap"
+        )
+    now = host.clock.now()
+
+    def asked(recall: Recall, before: int) -> list[Answered]:
+        found: list[Answered] = []
+        for dialogue, question in questions:
+            as_of = question.as_of or now
+            found.append(
+                answer(recall, dialogue, question, as_of, limit=max(limit, 10), origin_of={})
+            )
+            if progress is not None:
+                progress(before + len(found), 2 * len(questions))
+        return found
+
+    served = host.generation
+    mine = asked(recall_of(Memory(host, settings)), 0)
+    with _recall_of_generation(host, against, embedder, settings) as (recall, identity):
+        other = asked(recall, len(questions))
+    return compared(served, against, identity, mine, other, limit)
+
+
+@contextmanager
+def _recall_of_generation(
+    host: Host, name: str, embedder: str | Embedder | None, settings: Settings
+) -> Iterator[tuple[Recall, str]]:
+    """A recall that is answered by the named generation, and its embedder's identity."""
+    stamp = host.files.generations.stamp(name)
+    choice = fitting(host.files.root, stamp.embedder, embedder)
+    if choice.embedder is None:
+        raise NotFound(f"generation {name}: {choice.trouble}")
+    with host.reader(None, 0) as (held, _, reasons):  # the turn, so that its index may be opened
+        if held is None:
+            raise LeaseHeld(f"{host.files.root}: {'; '.join(reasons)}; mend: ask again later")
+        beside = Stores(host.files, name, choice, lambda: host.pipeline, writes=True, mends=False)
+        try:
+            beside.open_projections()
+            index = beside.index
+            assert index is not None
+
+            def recall(
+                scope: Scope, text: str, as_of: datetime, limit: int, budget: int | None
+            ) -> Evidence:
+                request = Request(text, (scope,), as_of, limit=limit, budget_tokens=budget)
+                return recalled(request, index.search, choice.embedder, settings)
+
+            yield recall, stamp.embedder
+        finally:
+            beside.close()
