@@ -136,7 +136,12 @@ def migrate(ctx: typer.Context, as_json: AsJson = False) -> None:
 
 
 def work_on_kafka(
-    directory: Path, *, store: Literal["rocksdb", "memory"], standby_replicas: int, metrics: str
+    directory: Path,
+    *,
+    store: Literal["rocksdb", "memory"],
+    standby_replicas: int,
+    session_timeout_s: float,
+    metrics: str,
 ) -> None:
     """``memstream worker --runtime faust``: until SIGTERM or SIGINT. Ends the process."""
     needs_kafka()
@@ -151,6 +156,7 @@ def work_on_kafka(
         store=store,
         standby_replicas=standby_replicas,
         metrics=metrics,
+        session_timeout_s=session_timeout_s,
     )
     worker.run()
 

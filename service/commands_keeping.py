@@ -78,6 +78,10 @@ def worker(
     standby: Annotated[
         int, typer.Option(help="With faust: other workers that keep a copy of the state.", min=0)
     ] = 1,
+    session_timeout: Annotated[
+        float,
+        typer.Option(help="With faust: seconds of silence after which others take over.", min=1),
+    ] = 30.0,
     metrics: MetricsAddress = "",
 ) -> None:
     """Process events into memories until interrupted.
@@ -91,7 +95,13 @@ def worker(
     if runtime == "faust":
         if once or retry or embedder or index:
             raise typer.BadParameter("--once, --retry, --embedder and --index are not of faust")
-        work_on_kafka(directory_of(ctx), store=store, standby_replicas=standby, metrics=metrics)
+        work_on_kafka(
+            directory_of(ctx),
+            store=store,
+            standby_replicas=standby,
+            session_timeout_s=session_timeout,
+            metrics=metrics,
+        )
     host = Host(directory_of(ctx), SystemClock(), embedder=embedder, partitions=None, index=index)
     try:
         host.start(worker=False)

@@ -7,13 +7,16 @@ once and the effect exactly once; no Kafka transaction is needed for it.
 
 State lies in Faust tables: RocksDB on disk or a dictionary in memory, recovered from a changelog
 topic, with standby replicas if wanted. Their entries are sealed.
+
+A worker that was frozen for longer than its session does not know that another has its partition
+by now, and finishes its batch: ``changelog`` says what comes of that.
 """
 
 from __future__ import annotations
 
 import asyncio
-import weakref
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
@@ -21,13 +24,21 @@ import faust
 import msgspec
 import structlog
 from faust.exceptions import ConsumerNotStarted
-from faust.streams import _current_event
+from faust.stores.rocksdb import Store as RocksStore
 from faust.transport.drivers import aiokafka as driver
 from faust.types import TP, EventT
 
 from memstream.processors.pipeline import Pipeline
 from memstream.schemas.codec import Codec
 from memstream.schemas.errors import LogUnavailable
+from memstream.streams.changelog import (
+    TERM_BYTES,
+    TERM_KEY,
+    InMemory,
+    PartitionTable,
+    Record,
+    term_of,
+)
 from memstream.streams.kafka_settings import KafkaSettings, tls_context
 from memstream.streams.kafka_topics import CANDIDATES, DEAD_LETTERS, EVENTS, MEMORIES
 from memstream.streams.metrics import Reached
@@ -81,6 +92,7 @@ class FaustWorker:
         watch: Watch = lambda *_: None,
     ) -> None:
         self._watch = watch
+        self.kafka = settings
         self.app = _application(settings, worker)
         candidates = settings.topic(f"{worker.generation}.{CANDIDATES}")
         self._stages: list[_StageAgent] = [
@@ -148,16 +160,16 @@ class _StageAgent:
         source: str,
         target: str,
         dead_letters: str,
-        make: Callable[[_PartitionTable, int], Deriving | Resolving],
+        make: Callable[[PartitionTable, int], Deriving | Resolving],
     ) -> None:
         app = worker.app
         self._worker, self._app, self.name = worker, app, name
         self.source, self._target, self._dead_letters = source, target, dead_letters
         self._make = make
-        self._open: dict[int, tuple[Deriving | Resolving, _PartitionTable]] = {}
+        self._open: dict[int, tuple[Deriving | Resolving, PartitionTable]] = {}
         self._next: dict[int, int] = {}
         self._missed: dict[int, int] = {}
-        self._table = app.Table(name, schema=_bytes_schema())
+        self._table: _TermedTable = app.Table(name, schema=_bytes_schema())
         app.agent(app.topic(source, schema=_bytes_schema()), name=name)(self._work)
 
     def next_offset(self, partition: int) -> int:
@@ -217,29 +229,34 @@ class _StageAgent:
         """Decides a batch and sends what it gives. To be awaited until the brokers have it."""
         started = asyncio.get_running_loop().time()
         messages = [(event.message.offset, event.message.value or b"") for event in batch]
-        token = _current_event.set(weakref.ref(batch[0]))  # tells the table its partition
-        try:
-            made, dead, table = await self._decided(partition, messages)
-        finally:
-            _current_event.reset(token)
+        made, dead, table = await self._decided(partition, messages)
         send = self._app.producer.send_all
-        sent = await send(self._target, partition, [(None, value) for value in made])
-        sent += await send(self._dead_letters, partition, [(None, value) for value in dead])
-        logged = await send(table.changelog, partition, table.changed())
-        return self._sent(partition, started, (messages, made), sent, (table.changelog, logged))
+        sent = await send(self._target, partition, [(None, value, []) for value in made])
+        sent += await send(self._dead_letters, partition, [(None, value, []) for value in dead])
+        logged = await send(self._changelog, partition, table.changed())
+        return self._sent(partition, started, (messages, made), sent, (table, logged))
+
+    @property
+    def _changelog(self) -> str:
+        name: str = self._table.changelog_topic.get_topic_name()
+        return name
 
     async def _sent(
         self,
         partition: int,
         started: float,
         batch: tuple[Sequence[Message], Sequence[bytes]],
-        sent: Sequence[Awaitable[int]],
-        changelog: tuple[str, Sequence[Awaitable[int]]],
+        sent: Sequence[Awaitable[range]],
+        changelog: tuple[PartitionTable, Sequence[Awaitable[range]]],
     ) -> None:
-        topic, logged = changelog
-        _, offsets = await asyncio.gather(asyncio.gather(*sent), asyncio.gather(*logged))
-        if offsets and offsets[-1] >= 0:
-            self._table.data.set_persisted_offset(TP(topic, partition), offsets[-1])
+        table, logged = changelog
+        _, stand = await asyncio.gather(asyncio.gather(*sent), asyncio.gather(*logged))
+        while foreign := table.between(stand):
+            again = table.again(self._worker.kafka, self._changelog, foreign)
+            logged = await self._app.producer.send_all(self._changelog, partition, again)
+            stand = await asyncio.gather(*logged)
+        if table.logged is not None:
+            self._table.data.set_persisted_offset(TP(self._changelog, partition), table.logged)
         seconds = asyncio.get_running_loop().time() - started
         self._worker.told(self.name, partition, *batch, seconds)
 
@@ -273,7 +290,7 @@ class _StageAgent:
 
     async def _decided(
         self, partition: int, messages: Sequence[Message]
-    ) -> tuple[list[bytes], Sequence[bytes], _PartitionTable]:
+    ) -> tuple[list[bytes], Sequence[bytes], PartitionTable]:
         """What one batch gives: messages, dead letters, and the table that it changed. Taken
         again while the key ring or the log is away."""
         waits = iter(RETRY_S)
@@ -292,17 +309,25 @@ class _StageAgent:
             else:
                 return made, stage.dead_letters, table
 
-    def _stage_of(self, partition: int) -> tuple[Deriving | Resolving, _PartitionTable]:
+    def _stage_of(self, partition: int) -> tuple[Deriving | Resolving, PartitionTable]:
         found = self._open.get(partition)
         if found is None:
-            table = _PartitionTable(self._table)
+            at = TP(self._changelog, partition)
+            recovered: int | None = self._app.tables.recovery.active_offsets.get(at)
+            table = PartitionTable(
+                lambda: self._table.entries(partition),
+                partition,
+                generation=self._app.consumer_generation_id,
+                recovered=recovered,
+                outdated=self._table.begin(partition),
+            )
             found = self._open[partition] = self._make(table, partition), table
         return found
 
     def _committed(self, partition: int) -> int:
         """The offset from which a restart would read, or a lower one."""
-        offsets: Mapping[TP, int | None] = self._app.consumer._committed_offset
-        return offsets.get(TP(self.source, partition)) or 0
+        confirmed: Mapping[TP, int] = self._app.consumer.confirmed
+        return max(0, confirmed.get(TP(self.source, partition), 0))
 
 
 def _bytes_schema() -> Any:
@@ -312,34 +337,94 @@ def _bytes_schema() -> Any:
     )
 
 
-class _PartitionTable:
-    """A Faust table as the state of one partition sees it. What is put is in the local store at
-    once and in the changelog when the batch is sent."""
+class _TermedTable(faust.Table[Any, Any]):
+    """A Faust table that skips what an overtaken worker wrote to the changelog (``changelog``)."""
 
-    def __init__(self, table: Any) -> None:
-        self._store = table.data
-        self.changelog: str = table.changelog_topic.get_topic_name()
-        self._changed: dict[bytes, bytes | None] = {}
+    def __init__(self, app: Any, **options: Any) -> None:
+        super().__init__(app, **options)
+        self.key_serializer = self.value_serializer = "raw"
+        self._outdated: defaultdict[int, set[bytes]] = defaultdict(set)
+        self._terms: dict[int, bytes] = {}
+        self._in_memory: defaultdict[int, InMemory] = defaultdict(InMemory)
 
-    def get(self, key: bytes) -> bytes | None:
-        entry: bytes | None = self._store.get(key)
-        return entry
+    def entries(self, partition: int) -> Any:
+        """The local entries of one partition: ``get``, ``put``, ``delete``, ``keys(from_key=)``.
+        Not to be kept: the database behind it is closed when the partition goes."""
+        store = self.data
+        if isinstance(store, RocksStore):
+            return store._db_for_partition(partition)
+        return self._in_memory[partition]
 
-    def put(self, key: bytes, entry: bytes) -> None:
-        self._store[key] = entry
-        self._changed[key] = entry
+    def begin(self, partition: int) -> set[bytes]:
+        """A new term begins. The keys whose newest record in the changelog is an overtaken
+        worker's."""
+        self._terms.pop(partition, None)
+        return self._outdated.pop(partition, set())
 
-    def delete(self, key: bytes) -> None:
-        self._store.pop(key, None)
-        self._changed[key] = None
+    def term(self, partition: int) -> bytes:
+        """The latest term of what is here."""
+        found = self._terms.get(partition)
+        if found is None:
+            found = (self.entries(partition).get(TERM_KEY) or b"")[:TERM_BYTES]
+            self._terms[partition] = found
+        return found
 
-    def keys(self, prefix: bytes) -> Iterator[bytes]:
-        return iter([key for key in self._store if key.startswith(prefix)])
+    def apply_changelog_batch(self, batch: Iterable[EventT[Any]]) -> None:
+        """Takes over what stands in the changelog, while recovering and as a standby."""
+        offsets: dict[TP, int] = {}
+        for event in batch:
+            message = event.message
+            partition, value = message.partition, message.value
+            key = message.key or b""
+            if message.topic != self.changelog_topic.get_topic_name():
+                continue  # Faust may give what was read for a table that is gone from here
+            offsets[message.tp] = message.offset
+            term = term_of(value, message.headers)
+            if term < self.term(partition):
+                self._outdated[partition].add(key)
+                continue
+            self._terms[partition] = term
+            self._outdated[partition].discard(key)
+            if value is None:
+                self.entries(partition).delete(key)
+            else:
+                self.entries(partition).put(key, value)
+        for tp, offset in offsets.items():
+            self.data.set_persisted_offset(tp, offset)
 
-    def changed(self) -> list[tuple[bytes, bytes | None]]:
-        """What was changed since the last call."""
-        changed, self._changed = self._changed, {}
-        return list(changed.items())
+    async def on_rebalance(
+        self, assigned: set[TP], revoked: set[TP], newly_assigned: set[TP], generation_id: int = 0
+    ) -> None:
+        """What another worker had meanwhile is read anew; in memory, from the beginning."""
+        for tp in (*revoked, *newly_assigned):
+            if tp.topic == self.changelog_topic.get_topic_name():
+                self._in_memory.pop(tp.partition, None)
+                self._terms.pop(tp.partition, None)
+                self._outdated.pop(tp.partition, None)
+        await super().on_rebalance(assigned, revoked, newly_assigned, generation_id)
+
+
+class _Consumer(driver.Consumer):
+    """Knows which offsets the brokers have as committed: what Faust notes as committed counts
+    refused commits too."""
+
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        self.confirmed: dict[TP, int] = {}
+
+    async def seek_to_committed(self) -> Mapping[TP, int]:
+        found: Mapping[TP, int] = await super().seek_to_committed()
+        self.confirmed = {tp: offset for tp, offset in found.items() if offset}
+        return found
+
+    async def _commit(self, offsets: Mapping[TP, int]) -> bool:
+        done: bool = await super()._commit(offsets)
+        if done:
+            self.confirmed.update(offsets)
+        return done
+
+    async def _add_gap(self, tp: TP, offset_from: int, offset_to: int) -> None:
+        """Messages that did not come do not count as done."""
 
 
 class _Producer(driver.Producer):
@@ -349,37 +434,34 @@ class _Producer(driver.Producer):
         return {"enable_idempotence": True}
 
     async def send_all(
-        self, topic: str, partition: int, messages: Iterable[tuple[bytes | None, bytes | None]]
-    ) -> list[Awaitable[int]]:
-        """Sends (key, value) pairs in order, in batches that are full: several times cheaper than
-        one by one. Each awaitable is for one batch, and gives the offset of its last message, or
-        a negative number where the broker had it already and no longer knows where."""
+        self, topic: str, partition: int, messages: Iterable[Record]
+    ) -> list[Awaitable[range]]:
+        """Sends (key, value, headers) in order, in batches that are full: several times cheaper
+        than one by one. Each awaitable is for one batch, and gives the offsets where it stands;
+        none where the broker had it already and no longer knows where."""
         producer = self._ensure_producer()
-        sent: list[Awaitable[int]] = []
+        sent: list[Awaitable[range]] = []
         batch = producer.create_batch()
 
-        async def enqueue() -> Awaitable[int]:
+        async def enqueue() -> Awaitable[range]:
             stands = await producer.send_batch(batch, topic, partition=partition)
-            return _last_offset(stands, batch.record_count() - 1)
+            return _offsets(stands, batch.record_count())
 
-        for key, value in messages:
-            if batch.append(key=key, value=value, timestamp=None) is None:
+        for key, value, headers in messages:
+            given = {"key": key, "value": value, "timestamp": None, "headers": headers}
+            if batch.append(**given) is None:
                 sent.append(await enqueue())
                 batch = producer.create_batch()
-                batch.append(key=key, value=value, timestamp=None)
+                batch.append(**given)
         if batch.record_count():
             batch.close()
             sent.append(await enqueue())
         return sent
 
 
-async def _last_offset(first: Awaitable[Any], further: int) -> int:
-    return int((await first).offset) + further
-
-
-class _Consumer(driver.Consumer):
-    async def _add_gap(self, tp: TP, offset_from: int, offset_to: int) -> None:
-        """Messages that did not come do not count as done."""
+async def _offsets(first: Awaitable[Any], count: int) -> range:
+    start = int((await first).offset)
+    return range(start, start + count) if start >= 0 else range(0)
 
 
 class _Transport(driver.Transport):
@@ -412,6 +494,7 @@ def _application(settings: KafkaSettings, worker: WorkerSettings) -> Any:
         web_enabled=False,
         worker_redirect_stdouts=False,
         topic_allow_declare=True,
+        Table=_TermedTable,
         key_serializer="raw",
         value_serializer="raw",
     )

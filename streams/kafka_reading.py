@@ -50,6 +50,10 @@ class TopicReader:
         found = self._records(partition, offset, limit)
         return [(record.offset, record.value or b"") for record in found]
 
+    def records(self, partition: int, offset: int, limit: int) -> list[Any]:
+        """As ``messages``: kafka-python's records, with offset, key, value and headers."""
+        return self._records(partition, offset, limit)
+
     def scan(self, partition: int, subject: str) -> Iterator[Entry]:
         """All entries of one scope that are there at the first step. Others are not decoded."""
         for record in self._of_key(partition, subject, self.end_offset(partition)):

@@ -41,35 +41,38 @@ def test_messages_sent_together_stand_in_order_whatever_their_size(
     (topic, *_) = derived_topics(settings, "g")
     make_topics(settings, [topic])
     sizes = [1, 700_000, 10, 700_000, 2_000_000, 3, 600_000]
-    messages = [(b"key %d" % number, bytes([number]) * size) for number, size in enumerate(sizes)]
+    messages: list[tuple[bytes | None, bytes | None, list[tuple[str, bytes]]]] = [
+        (b"key %d" % number, bytes([number]) * size, []) for number, size in enumerate(sizes)
+    ]
 
     async def send() -> list[int]:
         producer = worker(settings, tmp_path).app.producer
         await producer.start()
         try:
             first = await producer.send_all(topic.name, 1, messages)
-            second = await producer.send_all(topic.name, 1, [(b"gone", None)])
+            second = await producer.send_all(topic.name, 1, [(b"gone", None, [])])
             nothing = await producer.send_all(topic.name, 1, [])
-            return [await each for each in (*first, *second, *nothing)]
+            stand = [await each for each in (*first, *second, *nothing)]
+            return [offset for each in stand for offset in each]
         finally:
             await producer.stop()
 
     offsets = asyncio.run(send())
-    assert offsets[-2:] == [len(messages) - 1, len(messages)]
+    assert offsets == list(range(len(messages) + 1))
     reader = TopicReader(settings, topic.name)
     try:
         found = reader.messages(1, 0, 100)
         assert reader.end_offset(0) == 0
     finally:
         reader.close()
-    assert found == [(at, value) for at, (_, value) in enumerate([*messages, (b"", b"")])]
+    assert found == [(at, value) for at, (_, value, _) in enumerate([*messages, (b"", b"", [])])]
 
 
 class Consumer:
     """Of the Faust application: what is committed, and where it was told to go."""
 
     def __init__(self, topic: str, committed: int | None) -> None:
-        self._committed_offset = {(topic, 0): committed}
+        self.confirmed = {} if committed is None else {(topic, 0): committed}
         self._unacked_messages: set[Any] = set()
         self.sought: list[int] = []
 
