@@ -401,11 +401,22 @@ INSERTS = {
 
 _ITEM_HEAD = _head_shape("seq", "id", "scope", "tenant")
 _ITEM_SHAPE = json.dumps(
-    {"items": [{"memory": "VARCHAR", "version": "INTEGER", "rank": "INTEGER", "score": "DOUBLE"}]}
+    {
+        "items": [
+            {
+                "memory": "VARCHAR",
+                "version": "INTEGER",
+                "rank": "INTEGER",
+                "score": "DOUBLE",
+                "found": "VARCHAR",
+            }
+        ]
+    }
 )
 _INSERT_CONTEXT_ITEMS = f"""INSERT INTO context_items BY NAME
 SELECT h.seq AS seq, h.id AS context, h.scope AS scope, h.tenant AS tenant,
-       item.rank AS rank, item.memory AS memory, item.version AS version, item.score AS score
+       item.rank AS rank, item.memory AS memory, item.version AS version, item.score AS score,
+       item.found AS found
 FROM (
     SELECT h, unnest(b.items) AS item
     FROM (

@@ -177,9 +177,11 @@ CREATE TABLE context_items (
     rank INTEGER NOT NULL,
     memory VARCHAR NOT NULL,
     version INTEGER NOT NULL,
-    score DOUBLE
+    score DOUBLE,
+    found VARCHAR
 );
-COMMENT ON TABLE context_items IS 'The memories of every served context, by rank from 1.';
+COMMENT ON TABLE context_items IS
+    'The memories of every served context, by rank from 1; found is JSON: by channel the rank and score.';
 
 CREATE TABLE feedback (
     seq BIGINT NOT NULL,

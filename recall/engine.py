@@ -20,6 +20,7 @@ from memstream.recall.evidence import Evidence, Item
 from memstream.recall.fusion import fused, lifted
 from memstream.recall.packing import estimated_tokens, packed
 from memstream.recall.rendering import line_of, rendered
+from memstream.recall.trace import Stage, traced
 from memstream.schemas.errors import UnsupportedFilter
 from memstream.schemas.instants import OPEN_MICROS, to_micros
 from memstream.schemas.memories import Kind, Memory, Status
@@ -75,6 +76,8 @@ class Request(msgspec.Struct, frozen=True):
     kinds: tuple[Kind, ...] | None = None
     budget_tokens: int | None = None
     limit: int | None = None
+    explain: bool = False
+    """Whether the evidence carries a trace of how it came about."""
 
 
 Search = Callable[[IndexQuery], Mapping[Channel, Sequence[Hit]]]
@@ -90,9 +93,11 @@ def recalled(
     """The evidence for a request. Pure but for ``search`` and ``embedder``."""
     query = _index_query(request, embedder, settings)
     hits = search(query) if query is not None else {}
-    items = _collapsed(_chosen(request.query, hits, settings))
+    ranked = _chosen(request.query, hits, settings)
+    items = _collapsed(ranked)
     most = settings.limit if request.limit is None else request.limit
-    chosen, omitted = items[:most], 0
+    limited = chosen = items[:most]
+    omitted = 0
     if request.budget_tokens is not None:
         overhead = estimated_tokens(rendered(items[:1])) - (
             estimated_tokens(line_of(items[0], 1)) if items else 0
@@ -102,6 +107,7 @@ def recalled(
         )
     chosen = [msgspec.structs.replace(item, rank=rank) for rank, item in enumerate(chosen, 1)]
     text = rendered(chosen)
+    stages: dict[Stage, list[Item]] = {"ranked": ranked, "unique": items, "limited": limited}
     return Evidence(
         query=request.query,
         text=text,
@@ -112,6 +118,7 @@ def recalled(
         degraded=tuple(degraded),
         tokens=estimated_tokens(text) if text else 0,
         omitted=omitted,
+        trace=traced(hits, stages, chosen, settings) if request.explain else None,
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime
+from typing import Literal
 
 import msgspec
 
@@ -25,6 +26,32 @@ class Item(msgspec.Struct, frozen=True):
     found: dict[str, Found]
 
 
+Outcome = Literal["served", "below floor", "collapsed", "beyond limit", "over budget"]
+
+
+class Considered(msgspec.Struct, frozen=True):
+    """One memory that recall looked at: by which channels it was found, its place after fusion
+    (None: it did not come so far), what became of it and why."""
+
+    memory: str
+    version: int
+    text: str
+    found: dict[str, Found]
+    score: float | None
+    rank: int | None
+    outcome: Outcome
+    detail: str = ""
+
+
+class Trace(msgspec.Struct, frozen=True):
+    """How an answer came about: what was considered, best first; the weights and floors it was
+    fused with; and, where nothing was served, why."""
+
+    considered: tuple[Considered, ...]
+    fusion: dict[str, float]
+    abstained: str = ""
+
+
 class Evidence(msgspec.Struct, frozen=True):
     """The answer to one recall. Empty ``items`` and empty ``text`` when nothing fits.
 
@@ -44,6 +71,8 @@ class Evidence(msgspec.Struct, frozen=True):
     omitted: int = 0
     """Fitting items that the budget had no room for."""
     context: str = ""
+    trace: Trace | None = None
+    """How it came about, where it was asked to be explained."""
 
     def __bool__(self) -> bool:
         return bool(self.items)

@@ -160,6 +160,15 @@ class MemoryCorrected(Data, frozen=True, kw_only=True):
     reason: str = ""
 
 
+class ServedScore(
+    msgspec.Struct, frozen=True, gc=False, omit_defaults=True, forbid_unknown_fields=True
+):
+    """How one channel found a served memory: its rank there (from 1) and that channel's score."""
+
+    rank: int
+    score: float
+
+
 class ServedItem(
     msgspec.Struct, frozen=True, gc=False, omit_defaults=True, forbid_unknown_fields=True
 ):
@@ -171,6 +180,8 @@ class ServedItem(
     score: float
     key: str = ""
     """Content key of the served text, by which an echo is recognised."""
+    found: dict[str, ServedScore] = {}
+    """By channel. Releases before the one that wrote this field recorded ``score`` alone."""
 
 
 class ContextServed(Data, frozen=True, kw_only=True):

@@ -28,7 +28,6 @@ from memstream.service.commands_options import (
 from memstream.service.printing import (
     OUTCOME_STYLES,
     event_line,
-    found_table,
     memory_table,
     note,
     plain_table,
@@ -36,6 +35,7 @@ from memstream.service.printing import (
     shown,
     shown_lines,
     standard_output,
+    trace_table,
     warn,
 )
 from memstream.service.reports import Explanation
@@ -74,7 +74,9 @@ def recall(
         list[str] | None,
         typer.Option(metavar="PATH", help="Another scope of the tenant, e.g. acme/agent:coder."),
     ] = None,
-    explain: Annotated[bool, typer.Option("--explain", help="Show how each was found.")] = False,
+    explain: Annotated[
+        bool, typer.Option("--explain", help="Show all that was considered, and why.")
+    ] = False,
     no_record: Annotated[
         bool, typer.Option("--no-record", help="Do not record that this was served.")
     ] = False,
@@ -96,14 +98,19 @@ def recall(
             limit=limit,
             scopes=[Scope.parse(path) for path in also or ()],
             record=not no_record,
+            explain=explain,
         )
     for reason in evidence.degraded:
         warn(f"degraded: {reason}")
     if as_json:
         emit(evidence)
         return
-    if explain and evidence:
-        standard_output().print(found_table(evidence))
+    if evidence.trace is not None:
+        standard_output().print(trace_table(evidence.trace))
+        weights = ", ".join(f"{name} {value:g}" for name, value in evidence.trace.fusion.items())
+        note(f"fused with {weights}")
+        if evidence.trace.abstained:
+            note(f"nothing served: {evidence.trace.abstained}")
     if evidence:
         typer.echo(shown_lines(evidence.text))
     left = f", {evidence.omitted} more did not fit the budget" if evidence.omitted else ""

@@ -34,6 +34,7 @@ from memstream.schemas.events import (
     ReviewDecided,
     Role,
     ServedItem,
+    ServedScore,
     SessionClosed,
     Source,
     SourceKind,
@@ -341,6 +342,7 @@ class Memory:
         scopes: Sequence[Scope] = (),
         after: Position | None = None,
         record: bool = True,
+        explain: bool = False,
         **unsupported: Any,
     ) -> Evidence:
         """The memories that answer ``query``, packed into ``budget_tokens`` estimated tokens.
@@ -349,7 +351,9 @@ class Memory:
         ``scopes`` adds more scopes of the same tenant. ``after`` waits until that position is
         indexed, at most ``Settings.after_seconds``; then the answer says in ``degraded`` how stale
         it is and why. ``record=False`` leaves no ``context.served``. Nothing fitting gives empty
-        evidence. An unknown filter raises ``UnsupportedFilter``.
+        evidence. ``explain=True`` adds ``Evidence.trace``: every memory that was
+        considered, how each channel found it, and why it fell out. An unknown filter raises
+        ``UnsupportedFilter``.
         """
         if unsupported:
             raise UnsupportedFilter(
@@ -365,6 +369,7 @@ class Memory:
             kinds=None if kinds is None else tuple(kinds),
             budget_tokens=budget_tokens,
             limit=limit,
+            explain=explain,
         )
         reading = self._host.reader(after, self._settings.after_seconds)
         with reading as (index, embedder, degraded):
@@ -566,6 +571,10 @@ class Memory:
                     rank=item.rank,
                     score=round(item.score, 6),
                     key=served_key(item.memory.text),
+                    found={
+                        channel: ServedScore(found.rank, round(found.score, 6))
+                        for channel, found in sorted(item.found.items())
+                    },
                 )
                 for item in evidence.items
             ),

@@ -30,7 +30,7 @@ from rich.progress import (
 from rich.table import Table
 from rich.text import Text
 
-from memstream.recall.evidence import Evidence
+from memstream.recall.evidence import Evidence, Trace
 from memstream.schemas.events import Event, Trust
 from memstream.schemas.memories import Memory
 from memstream.service.reports import Balance, Check
@@ -234,20 +234,24 @@ def evidence_panel(evidence: Evidence, *, title: str, mark: str = "") -> Panel:
     )
 
 
-def found_table(evidence: Evidence) -> Table:
-    """How each item was found: its rank and score in every channel that has it."""
-    table = plain_table("rank", "id", "score", "channels", "memory")
-    for item in evidence.items:
+def trace_table(trace: Trace) -> Table:
+    """Everything that was considered: its place after fusion, its rank and score in every channel
+    that found it, and what became of it."""
+    table = plain_table("fused", "score", "channels", "outcome", "id", "memory")
+    for each in trace.considered:
         channels = ", ".join(
             f"{name} #{found.rank} ({found.score:.3f})"
-            for name, found in sorted(item.found.items())
+            for name, found in sorted(each.found.items())
         )
+        detail = f" ({shown(each.detail)})" if each.detail else ""
+        served = each.outcome == "served"
         table.add_row(
-            str(item.rank),
-            item.memory.id[:SHORT_ID],
-            f"{item.score:.4f}",
-            channels,
-            memory_text(item.memory),
+            "" if each.rank is None else str(each.rank),
+            "" if each.score is None else f"{each.score:.4f}",
+            channels or "beside another",
+            Text(f"{each.outcome}{detail}", "green" if served else "dim"),
+            each.memory[:SHORT_ID],
+            shown(each.text),
         )
     return table
 
