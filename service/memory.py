@@ -25,7 +25,6 @@ from memstream.recall.standing import as_seen
 from memstream.schemas.errors import Fault, InvalidEvent, NotFound, UnsupportedFilter
 from memstream.schemas.events import (
     TRUST_CEILING,
-    ContextServed,
     Data,
     Event,
     FeedbackGiven,
@@ -33,8 +32,6 @@ from memstream.schemas.events import (
     MemoryStated,
     ReviewDecided,
     Role,
-    ServedItem,
-    ServedScore,
     SessionClosed,
     Source,
     SourceKind,
@@ -42,7 +39,6 @@ from memstream.schemas.events import (
     ToolReturned,
     TurnRecorded,
 )
-from memstream.schemas.ids import served_key
 from memstream.schemas.instants import fault_of_instant
 from memstream.schemas.memories import Kind, Status
 from memstream.schemas.memories import Memory as MemoryRecord
@@ -56,6 +52,7 @@ from memstream.service.reports import (
     RebuildReport,
     ReplayReport,
 )
+from memstream.service.serving import context_of
 from memstream.service.vectors import Where
 from memstream.streams.clock import Clock, SystemClock, new_id
 from memstream.streams.embedded import Progress
@@ -562,35 +559,13 @@ class Memory:
         return self._record("memory.corrected", scope, data, observed_at, source, None)
 
     def _served(self, scope: Scope, context: str, evidence: Evidence) -> list[Event]:
-        data = ContextServed(
-            query=evidence.query,
-            items=tuple(
-                ServedItem(
-                    memory=item.memory.id,
-                    version=item.memory.version,
-                    rank=item.rank,
-                    score=round(item.score, 6),
-                    key=served_key(item.memory.text),
-                    found={
-                        channel: ServedScore(found.rank, round(found.score, 6))
-                        for channel, found in sorted(item.found.items())
-                    },
-                )
-                for item in evidence.items
-            ),
-            as_of=evidence.as_of,
-            known_at=evidence.known_at,
-            channels=evidence.channels,
-            degraded=evidence.degraded,
-            generation=self._host.generation,
-        )
         event = Event(
             id=context,
             type="context.served",
             subject=scope.path,
             time=self._clock.now(),
             source=Source("model_derived", int(TRUST_CEILING["model_derived"])),
-            data=data,
+            data=context_of(evidence, self._host.generation),
         )
         return capture(event)
 
