@@ -22,11 +22,13 @@ from bench.kafka_worker import Kind, Spec
 from bench.measures import Skipped
 from memstream.schemas.codec import Codec, SealedRow
 from memstream.schemas.sealing import Sealer
+from memstream.streams.bundles import BundleCodec
 from memstream.streams.clock import SystemClock
 from memstream.streams.kafka_reading import TopicReader
 from memstream.streams.kafka_settings import connection
 from memstream.streams.kafka_topics import EVENTS, derived_topics, make_topics, topics_of
 from memstream.streams.keyring_in_sqlite import SqliteKeyRing
+from memstream.streams.log import Position
 from memstream.streams.log_in_kafka import KafkaLog
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "infra"))
@@ -148,6 +150,18 @@ class Generation:
                 raise Skipped(f"{self.made()} of {count} messages came in {_PATIENCE_S:g} s")
             time.sleep(_LOOK_S)
         return time.perf_counter()
+
+    def await_event(self, event: Position, processes: Sequence[Process]) -> float:
+        """When the event's bundle stood in the memories topic, whatever stands there twice."""
+        codec = BundleCodec(self.installation.codec)
+        while True:
+            end = self.memories.end_offset(event.partition)
+            for _, message in self.memories.messages(event.partition, max(0, end - 1), 1):
+                if codec.decode(message, where="bench").offset >= event.offset:
+                    return time.perf_counter()
+            for each in processes:
+                each.check()
+            time.sleep(_LOOK_S)
 
     def rate(self, kind: Kind, count: int, *, profile: str = "") -> float:
         """Events a second through both topics by one worker, that finds ``count`` of them in the
