@@ -8,7 +8,14 @@ from typing import Any
 import qdrant_edge as edge
 
 from memstream.processors.lexemes import query_weights
-from memstream.projections.queries import Channel, Condition, IndexQuery, conditions
+from memstream.projections.queries import (
+    Channel,
+    Condition,
+    IndexQuery,
+    Place,
+    at_place,
+    conditions,
+)
 
 
 def requests(query: IndexQuery, channels: Sequence[Channel], limit: int) -> list[edge.QueryRequest]:
@@ -35,6 +42,17 @@ def requests(query: IndexQuery, channels: Sequence[Channel], limit: int) -> list
             )
         )
     return wanted
+
+
+def scroll_from(query: IndexQuery, place: Place, limit: int, *, back: bool) -> edge.ScrollRequest:
+    """What was said next to a place, before it or after it, nearest first: ids and instants."""
+    direction = edge.Direction.Desc if back else edge.Direction.Asc
+    return edge.ScrollRequest(
+        limit=limit,
+        filter=_filter(at_place(query, place)),
+        with_payload=["observed_at"],
+        order_by=edge.OrderBy("observed_at", direction, place.at - 1 if back else place.at + 1),
+    )
 
 
 def _filter(query: IndexQuery) -> edge.Filter:

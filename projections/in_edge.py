@@ -37,7 +37,7 @@ import msgspec
 import qdrant_edge as edge
 
 from memstream.processors.lexemes import sparse_weights
-from memstream.projections.edge_requests import matches, matches_any, requests
+from memstream.projections.edge_requests import matches, matches_any, requests, scroll_from
 from memstream.projections.edge_shard import (
     counted,
     created,
@@ -58,8 +58,15 @@ from memstream.projections.points import (
     words_of,
 )
 from memstream.projections.projection import Generation, Step
-from memstream.projections.queries import Answer, Channel, IndexClosed, IndexQuery
-from memstream.projections.ranking import asked_at_first, best, hits
+from memstream.projections.queries import (
+    Answer,
+    Channel,
+    IndexClosed,
+    IndexQuery,
+    Place,
+    Surroundings,
+)
+from memstream.projections.ranking import asked_around, asked_at_first, best, hits, of_moments
 from memstream.schemas.errors import ProjectionDamaged, UnsupportedFilter, WrongGeneration
 from memstream.schemas.memories import Memory, Tally
 
@@ -223,12 +230,31 @@ class EdgeIndex:
                 for channel, points in zip(query.channels, found, strict=True)
             }
             ids = list({name: None for scored in ranked.values() for _, name in scored})
-            records = self._retrieved(ids, ["record", "expired_at"])
-        memories: dict[Any, Memory] = {}
-        for record in records:
-            payload = record.payload or {}
-            memories[record.id] = decoded(payload["record"], payload["expired_at"])
+            memories = self._memories(ids)
         return {channel: hits(query, scored, memories) for channel, scored in ranked.items()}
+
+    def around(
+        self, query: IndexQuery, places: Sequence[Place], *, before: int, after: int
+    ) -> list[Surroundings]:
+        """What was said just before and after each place. Raises ``UnsupportedFilter``."""
+        with self._engine:
+            self._open_or_raise()
+            found = [
+                (
+                    self._beside(query, place, before, back=True),
+                    self._beside(query, place, after, back=False),
+                )
+                for place in places
+            ]
+            every = {name: None for pair in found for side in pair for _, name in side}
+            memories = self._memories(list(every))
+        return [
+            Surroundings(
+                of_moments(earlier, memories, query, before),
+                of_moments(later, memories, query, after),
+            )
+            for earlier, later in found
+        ]
 
     def memories_of(self, scope: str) -> list[Memory]:
         """Every version of every memory of a scope, in the order in which they were made."""
@@ -310,6 +336,24 @@ class EdgeIndex:
                 vectors["dense"] = dense[at]
             points.append(edge.Point(each.id, vectors, each.payload))
         return points
+
+    def _beside(
+        self, query: IndexQuery, place: Place, moments: int, *, back: bool
+    ) -> list[tuple[int, Any]]:
+        """(instant, point id) next to a place on one side, nearest first."""
+        if not moments:
+            return []
+        request = scroll_from(query, place, asked_around(moments), back=back)
+        points, _ = self._call("searching", partial(self._shard.scroll, request))
+        return [(point.payload["observed_at"], point.id) for point in points]
+
+    def _memories(self, ids: list[Any]) -> dict[Any, Memory]:
+        """The memories of points. One that was erased since it was found is left out."""
+        memories: dict[Any, Memory] = {}
+        for record in self._retrieved(ids, ["record", "expired_at"]):
+            payload = record.payload or {}
+            memories[record.id] = decoded(payload["record"], payload["expired_at"])
+        return memories
 
     def _more(self, query: IndexQuery, channel: Channel, limit: int) -> list[edge.ScoredPoint]:
         (request,) = requests(query, (channel,), limit)

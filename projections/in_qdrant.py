@@ -29,15 +29,22 @@ from memstream.projections.embedders import Embedder
 from memstream.projections.marker import MARKER, Marker, marker_of, shown
 from memstream.projections.points import Changes, NewPoint, changes, decoded, made_at, words_of
 from memstream.projections.projection import Generation, Step
-from memstream.projections.qdrant_requests import create, of_scope, requests
+from memstream.projections.qdrant_requests import beside, create, of_scope, requests
 from memstream.projections.qdrant_server import (
     QdrantServer,
     check_version,
     connected,
     in_server,
 )
-from memstream.projections.queries import Answer, Channel, IndexClosed, IndexQuery
-from memstream.projections.ranking import asked_at_first, best, hits
+from memstream.projections.queries import (
+    Answer,
+    Channel,
+    IndexClosed,
+    IndexQuery,
+    Place,
+    Surroundings,
+)
+from memstream.projections.ranking import asked_around, asked_at_first, best, hits, of_moments
 from memstream.projections.turns import Turns
 from memstream.schemas.errors import (
     IndexUnavailable,
@@ -166,12 +173,37 @@ class QdrantIndex:
                 for channel, points in zip(query.channels, found, strict=True)
             }
             ids = list({name: None for scored in ranked.values() for _, name in scored})
-            records = self._retrieved(ids, ["record", "expired_at"])
-        memories: dict[Any, Memory] = {}
-        for record in records:
-            payload = record.payload or {}
-            memories[record.id] = decoded(payload["record"], payload["expired_at"])
+            memories = self._memories(ids)
         return {channel: hits(query, scored, memories) for channel, scored in ranked.items()}
+
+    def around(
+        self, query: IndexQuery, places: Sequence[Place], *, before: int, after: int
+    ) -> list[Surroundings]:
+        """What was said just before and after each place, in one call to the server for all.
+        Raises ``UnsupportedFilter``."""
+        sides = [
+            (place, moments, back)
+            for place in places
+            for moments, back in ((before, True), (after, False))
+            if moments
+        ]
+        wanted = [
+            beside(query, place, asked_around(moments), back=back) for place, moments, back in sides
+        ]
+        with self._turns.reading():
+            answers = self._asked(wanted) if wanted else []
+            memories = self._memories(list({each.id: None for one in answers for each in one}))
+        found = {
+            (place, back): of_moments(
+                [((each.payload or {})["observed_at"], each.id) for each in points],
+                memories, query, moments,
+            )
+            for (place, moments, back), points in zip(sides, answers, strict=True)
+        }  # fmt: skip
+        return [
+            Surroundings(found.get((place, True), ()), found.get((place, False), ()))
+            for place in places
+        ]
 
     def memories_of(self, scope: str) -> list[Memory]:
         """Every version of every memory of a scope, in the order in which they were made."""
@@ -297,6 +329,14 @@ class QdrantIndex:
     def _asked(self, wanted: list[models.QueryRequest]) -> list[list[models.ScoredPoint]]:
         ask = partial(self._client.query_batch_points, self.collection, wanted)
         return [answer.points for answer in self._call("searching", ask)]
+
+    def _memories(self, ids: list[Any]) -> dict[Any, Memory]:
+        """The memories of points. One that was erased since it was found is left out."""
+        memories: dict[Any, Memory] = {}
+        for record in self._retrieved(ids, ["record", "expired_at"]):
+            payload = record.payload or {}
+            memories[record.id] = decoded(payload["record"], payload["expired_at"])
+        return memories
 
     def _more(self, query: IndexQuery, channel: Channel, limit: int) -> list[models.ScoredPoint]:
         return self._asked(requests(query, (channel,), limit))[0]

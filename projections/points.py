@@ -23,12 +23,12 @@ from memstream.schemas.instants import OPEN_MICROS, from_micros, to_micros
 from memstream.schemas.memories import Memory, recorded_as
 from memstream.schemas.scope import Scope
 
-POINTS_SCHEMA = f"points/2+lexemes/{LEXEMES_VERSION}"
+POINTS_SCHEMA = f"points/3+lexemes/{LEXEMES_VERSION}"
 """Part of a generation's schema: stores with other payloads or other lexemes must be rebuilt."""
 
 KEYWORDS = ("scope", "kind", "status", "attribute", "memory")
 """Payload fields that filters match exactly, beside "tenant"."""
-RANGES = ("valid_from", "valid_to", "created_at", "expired_at")
+RANGES = ("observed_at", "valid_from", "valid_to", "created_at", "expired_at")
 """Payload fields in UTC microseconds that filters compare; an open end is ``OPEN_MICROS``."""
 
 
@@ -120,6 +120,7 @@ def _payload(memory: Memory, seq: int, closed: int | None) -> dict[str, Any]:
         "memory": memory.id,
         "version": memory.version,
         "seq": seq,
+        "observed_at": to_micros(memory.observed_at),
         "valid_from": to_micros(memory.valid_from),
         "valid_to": OPEN_MICROS if memory.valid_to is None else to_micros(memory.valid_to),
         "created_at": to_micros(memory.created_at),

@@ -9,7 +9,14 @@ from qdrant_client import QdrantClient, models
 
 from memstream.processors.lexemes import query_weights
 from memstream.projections.points import KEYWORDS, RANGES
-from memstream.projections.queries import Channel, Condition, IndexQuery, conditions
+from memstream.projections.queries import (
+    Channel,
+    Condition,
+    IndexQuery,
+    Place,
+    at_place,
+    conditions,
+)
 
 LINKS_OF_A_TENANT = 16
 """Edges of a point in its tenant's HNSW graph, the engine's default. There is no graph over all
@@ -73,6 +80,23 @@ def requests(
             )
         )
     return wanted
+
+
+def beside(query: IndexQuery, place: Place, limit: int, *, back: bool) -> models.QueryRequest:
+    """What was said next to a place, before it or after it, nearest first: ids and instants."""
+    order = models.OrderBy(
+        key="observed_at",
+        direction=models.Direction.DESC if back else models.Direction.ASC,
+        start_from=place.at - 1 if back else place.at + 1,
+    )
+    return models.QueryRequest(
+        query=models.OrderByQuery(order_by=order),
+        filter=models.Filter(
+            must=[_condition(each) for each in conditions(at_place(query, place))]
+        ),
+        limit=limit,
+        with_payload=["observed_at"],
+    )
 
 
 def of_scope(scope: str, memories: Sequence[str] | None) -> models.Filter:

@@ -82,6 +82,21 @@ Answer = dict[Channel, list[Hit]]
 """The hits of every channel asked, best first."""
 
 
+class Place(msgspec.Struct, frozen=True):
+    """A moment in a scope: when something was said there, in UTC microseconds."""
+
+    scope: str
+    at: int
+
+
+class Surroundings(msgspec.Struct, frozen=True):
+    """The memories of the moments before a place and of those after it. Each list is ordered by
+    how near the moment is, then by memory id; the moment itself is in neither."""
+
+    before: tuple[Memory, ...] = ()
+    after: tuple[Memory, ...] = ()
+
+
 class SearchIndex(Projection, Protocol):
     """A projection that can be searched.
 
@@ -93,6 +108,13 @@ class SearchIndex(Projection, Protocol):
     """
 
     def search(self, query: IndexQuery) -> Answer: ...
+
+    def around(
+        self, query: IndexQuery, places: Sequence[Place], *, before: int, after: int
+    ) -> list[Surroundings]:
+        """For each place what was said there just before and after it: all memories of so many
+        moments that the query's conditions let through, in the place's scope alone."""
+        ...
 
     def recorded_tally(self) -> Tally:
         """What was written, by the index's own account; ``tally`` is what is there."""
@@ -106,6 +128,17 @@ class SearchIndex(Projection, Protocol):
     def unfinished(self) -> bool:
         """Whether an apply was cut short; applying again from ``position`` heals it."""
         ...
+
+
+def at_place(query: IndexQuery, place: Place) -> IndexQuery:
+    """The query for the place's scope alone. Raises ``UnsupportedFilter`` where the query itself
+    does not look there."""
+    if place.scope not in query.scopes:
+        raise UnsupportedFilter(
+            f"surroundings of a place in {place.scope!r}, which the query does not name; mend: "
+            "ask around what the same query found"
+        )
+    return msgspec.structs.replace(query, scopes=(place.scope,))
 
 
 def admits(query: IndexQuery, memory: Memory) -> bool:

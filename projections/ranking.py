@@ -9,6 +9,7 @@ from memstream.projections.queries import Hit, IndexQuery, admits, rounds
 from memstream.schemas.memories import Memory
 
 _TIES = 16
+_OF_A_MOMENT = 4
 
 
 def asked_at_first(query: IndexQuery) -> int:
@@ -53,3 +54,31 @@ def hits(
     if rounds(query):
         found = [each for each in found if admits(query, each[1])][: query.limit]
     return [Hit(memory, score, rank) for rank, (score, memory) in enumerate(found, start=1)]
+
+
+def asked_around(moments: int) -> int:
+    """How many points to ask for, nearest in time first, to have all of so many moments."""
+    return _OF_A_MOMENT * moments
+
+
+def of_moments(
+    found: Sequence[tuple[int, Any]], memories: Mapping[Any, Memory], query: IndexQuery, count: int
+) -> tuple[Memory, ...]:
+    """The memories of the first ``count`` moments among (instant, point id), nearest first.
+
+    Of the last moment of a list that the limit cut, some may be missing, so it is left out; a
+    moment alone with more than the limit gives what the engine chose.
+    """
+    moments: dict[int, list[Memory]] = {}
+    for instant, name in found:
+        moments.setdefault(instant, [])
+        if name in memories and (not rounds(query) or admits(query, memories[name])):
+            moments[instant].append(memories[name])
+    whole = list(moments)
+    if len(found) == asked_around(count) and len(whole) > 1:
+        whole.pop()
+    return tuple(
+        memory
+        for instant in whole[:count]
+        for memory in sorted(moments[instant], key=lambda each: each.id)
+    )

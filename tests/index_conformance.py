@@ -44,12 +44,15 @@ from memstream.projections.queries import (
     Channel,
     IndexClosed,
     IndexQuery,
+    Place,
     SearchIndex,
     admits,
 )
 from memstream.schemas.errors import InvalidScope, UnsupportedFilter, WrongGeneration
 from memstream.schemas.instants import to_micros
 from memstream.schemas.memories import Memory, Tally
+
+MINUTE = timedelta(minutes=1)
 
 
 class IndexConformance(ABC):
@@ -112,6 +115,32 @@ class IndexConformance(ABC):
         assert index.position() == 0
         assert index.tally() == Tally(0, 0)
         assert self.found(index, "anything") == set()
+
+    def test_surroundings_are_what_was_said_beside_a_place(self, index: SearchIndex) -> None:
+        told = [
+            memory(f"m{at:02}", f"thing {at}", observed_at=START + at * MINUTE) for at in range(8)
+        ]
+        beside = memory("m20", "of another", scope="acme/user:bob", observed_at=START + MINUTE)
+        twin = memory("m21", "also thing 3", observed_at=START + 3 * MINUTE)
+        gone = memory("m22", "no more", status="retracted", observed_at=START + 4.5 * MINUTE)
+        index.apply(steps(*told, beside, twin, gone))
+        places = [Place("acme/user:ada", to_micros(START + at * MINUTE)) for at in (4, 0, 9)]
+        query = self.query("anything", scopes=("acme/user:ada", "acme/user:bob"))
+        found = index.around(query, places, before=2, after=1)
+        assert [[each.id for each in one.before] for one in found] == [
+            ["m03", "m21", "m02"], [], ["m07", "m06"],
+        ]  # fmt: skip
+        assert [[each.id for each in one.after] for one in found] == [["m05"], ["m01"], []]
+        only_after = index.around(query, places[:1], before=0, after=2)
+        assert [[each.id for each in one.before] for one in only_after] == [[]]
+        assert [[each.id for each in one.after] for one in only_after] == [["m05", "m06"]]
+        assert index.around(query, [], before=2, after=2) == []
+
+    def test_surroundings_of_another_tenant_are_refused(self, index: SearchIndex) -> None:
+        with pytest.raises(UnsupportedFilter):
+            index.around(self.query("anything"), [Place("other/user:ada", 0)], before=1, after=1)
+        with pytest.raises(UnsupportedFilter):
+            index.around(self.query("anything"), [Place("acme/user:bob", 0)], before=1, after=1)
 
     def test_hits_are_the_memories_best_first(self, index: SearchIndex) -> None:
         boat = memory("m1", "Her boat is moored in Split.", entities=("Split",), context="sailing")
