@@ -25,7 +25,8 @@ from memstream.projections.edge_requests import requests
 from memstream.projections.edge_shard import current, loaded
 from memstream.projections.embedders import HashEmbedder
 from memstream.projections.queries import CHANNELS, IndexQuery
-from memstream.recall.engine import SERVED_STATUSES, Settings
+from memstream.recall.engine import SERVED_STATUSES
+from memstream.recall.settings import Settings
 from memstream.schemas.events import TurnRecorded
 from memstream.schemas.instants import OPEN_MICROS, to_micros
 from memstream.schemas.scope import Scope

@@ -345,7 +345,7 @@ class EdgeIndex:
             return []
         request = scroll_from(query, place, asked_around(moments), back=back)
         points, _ = self._call("searching", partial(self._shard.scroll, request))
-        return [(point.payload["observed_at"], point.id) for point in points]
+        return [((point.payload or {})["observed_at"], point.id) for point in points]
 
     def _memories(self, ids: list[Any]) -> dict[Any, Memory]:
         """The memories of points. One that was erased since it was found is left out."""

@@ -1,25 +1,27 @@
 """The engine: one question to the evidence that answers it, or to nothing.
 
-Analyse the query, search the index under hard filters, fuse the channels, drop what is below the
-floor, collapse what says the same, pack under the budget, render.
+Analyse the query, search the index under hard filters, drop what is below the floor, look up what
+was said beside the best, score, collapse what says the same, pack under the budget, render.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from datetime import datetime, timedelta
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
 from typing import Protocol
 
 import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from memstream.processors.lexemes import lexemes
-from memstream.projections.queries import Channel, Hit, IndexQuery
+from memstream.projections.queries import Channel, Hit, IndexQuery, Place, Surroundings
+from memstream.recall.analysis import Analysis, analysed
 from memstream.recall.evidence import Evidence, Item
-from memstream.recall.fusion import fused, lifted
 from memstream.recall.packing import estimated_tokens, packed
 from memstream.recall.rendering import line_of, rendered
+from memstream.recall.scoring import weighed
+from memstream.recall.settings import Settings
+from memstream.recall.thread import Thread, moment_of
 from memstream.recall.trace import Stage, traced
 from memstream.schemas.errors import UnsupportedFilter
 from memstream.schemas.instants import OPEN_MICROS, to_micros
@@ -29,32 +31,6 @@ from memstream.schemas.scope import Scope
 SERVED_STATUSES: tuple[Status, ...] = ("active", "superseded")
 """What may be served. A superseded version still holds for the time in which it was valid; the
 validity filter keeps it out of the present."""
-
-_SUBJECT_WORDS = frozenset(("user", "用户"))
-
-
-class Settings(msgspec.Struct, frozen=True):
-    """How recall chooses. The defaults are those that do best in ``python -m bench evaluation``.
-
-    ``candidates`` are asked of each channel. ``floor`` is the least lexical score, ``dense_floor``
-    the least cosine of an item that was found by meaning alone. The weights are the channels'
-    shares in the fused score; for ``subject_weight``, ``neighbour_weight`` and
-    ``together_seconds`` see ``fusion.lifted``. ``after_seconds`` is the longest that
-    ``recall(after=...)`` waits before it answers from what there is.
-    """
-
-    candidates: int = 50
-    limit: int = 10
-    floor: float = 0.0
-    dense_floor: float = 0.82
-    dense_weight: float = 0.4
-    lexical_weight: float = 0.6
-    subject_weight: float = 0.2
-    neighbour_weight: float = 0.2
-    together_seconds: float = 120.0
-    after_seconds: float = 10.0
-    channels: tuple[Channel, ...] | None = None
-    """Those that may serve; None for all that there are."""
 
 
 class Embedding(Protocol):
@@ -80,20 +56,31 @@ class Request(msgspec.Struct, frozen=True):
     """Whether the evidence carries a trace of how it came about."""
 
 
-Search = Callable[[IndexQuery], Mapping[Channel, Sequence[Hit]]]
+class Index(Protocol):
+    """The part of a search index that recall asks; see ``SearchIndex``."""
+
+    def search(self, query: IndexQuery) -> Mapping[Channel, Sequence[Hit]]: ...
+
+    def around(
+        self, query: IndexQuery, places: Sequence[Place], *, before: int, after: int
+    ) -> list[Surroundings]: ...
 
 
 def recalled(
     request: Request,
-    search: Search,
+    index: Index,
     embedder: Embedding | None,
     settings: Settings,
     degraded: Sequence[str] = (),
 ) -> Evidence:
-    """The evidence for a request. Pure but for ``search`` and ``embedder``."""
-    query = _index_query(request, embedder, settings)
-    hits = search(query) if query is not None else {}
-    ranked = _chosen(request.query, hits, settings)
+    """The evidence for a request. Pure but for ``index`` and ``embedder``."""
+    asked = analysed(request.query, request.as_of)
+    query = _index_query(request, asked, embedder, settings)
+    hits: Mapping[Channel, Sequence[Hit]] = {}
+    ranked: list[Item] = []
+    if query is not None:
+        hits = index.search(query)
+        ranked = _chosen(index, query, hits, asked, settings)
     items = _collapsed(ranked)
     most = settings.limit if request.limit is None else request.limit
     limited = chosen = items[:most]
@@ -123,7 +110,7 @@ def recalled(
 
 
 def _index_query(
-    request: Request, embedder: Embedding | None, settings: Settings
+    request: Request, asked: Analysis, embedder: Embedding | None, settings: Settings
 ) -> IndexQuery | None:
     """The question for the index; None where nothing in it can be searched for."""
     if not request.scopes:
@@ -133,11 +120,10 @@ def _index_query(
         raise UnsupportedFilter(
             f"recall: scopes of {len(tenants)} tenants in one question; ask for each tenant alone"
         )
-    words = [word for word in lexemes(request.query) if word not in _SUBJECT_WORDS]
     vector = None
     if embedder is not None and embedder.dimension and request.query.strip():
         vector = embedder.query(request.query).tolist()
-    channels: list[Channel] = ["bm25"] if words else []
+    channels: list[Channel] = ["bm25"] if asked.words else []
     if vector is not None:
         channels.append("dense")
     if settings.channels is not None:
@@ -151,38 +137,49 @@ def _index_query(
         known_at=OPEN_MICROS - 1 if request.known_at is None else to_micros(request.known_at),
         statuses=SERVED_STATUSES,
         kinds=request.kinds,
-        lexemes=words,
+        lexemes=asked.words,
         vector=vector,
         limit=settings.candidates,
         channels=tuple(channels),
     )
 
 
-def _chosen(query: str, hits: Mapping[Channel, Sequence[Hit]], settings: Settings) -> list[Item]:
-    """The hits of all channels in one order, without those that no channel vouches for."""
-    weights = {"dense": settings.dense_weight, "bm25": settings.lexical_weight}
-    items = fused(hits, weights=weights, depth=settings.candidates)
-    asked = frozenset(lexemes(query)) - _SUBJECT_WORDS
+def _chosen(
+    index: Index,
+    query: IndexQuery,
+    hits: Mapping[Channel, Sequence[Hit]],
+    asked: Analysis,
+    settings: Settings,
+) -> list[Item]:
+    """The hits that a channel vouches for, and the episodes told beside the best episodes of
+    them, in one order. Facts say what they say without their neighbours."""
+    vouched = _above_floor(hits, settings)
+    first = weighed(vouched, (), Thread((), (), apart=0), asked, settings)
+    if not first or not settings.expanded:
+        return first
+    told = [each.memory for each in first if each.memory.kind == "episode"]
+    places = list(dict.fromkeys(moment_of(each) for each in told[: settings.expanded]))
+    around = index.around(query, places, before=2, after=2)
+    thread = Thread(places, around, apart=round(settings.apart_seconds * 1e6))
+    beside = [
+        memory
+        for place, each in zip(places, around, strict=True)
+        for memory in (*each.before, *each.after)
+        if memory.kind == "episode" and thread.joined(place, moment_of(memory))
+    ]
+    return weighed(vouched, beside, thread, asked, settings)
 
-    def asked_about(memory: Memory) -> bool:
-        name = frozenset(lexemes(memory.subject))
-        return bool(name) and name <= asked
 
-    return lifted(
-        [item for item in items if _above_floor(item, settings)],
-        asked_about=asked_about,
-        subject_weight=settings.subject_weight,
-        neighbour_weight=settings.neighbour_weight,
-        together=timedelta(seconds=settings.together_seconds),
-    )
-
-
-def _above_floor(item: Item, settings: Settings) -> bool:
-    """Whether a channel vouches for the item: by its words, or else by its meaning."""
-    lexical, dense = item.found.get("bm25"), item.found.get("dense")
-    return (lexical is not None and lexical.score >= settings.floor) or (
-        dense is not None and dense.score >= settings.dense_floor
-    )
+def _above_floor(
+    hits: Mapping[Channel, Sequence[Hit]], settings: Settings
+) -> dict[Channel, list[Hit]]:
+    """The hits of memories that a channel vouches for: by their words, or else by their
+    meaning."""
+    least = {"bm25": settings.floor, "dense": settings.dense_floor}
+    vouched = {
+        hit.memory.id for channel in hits for hit in hits[channel] if hit.score >= least[channel]
+    }
+    return {channel: [hit for hit in hits[channel] if hit.memory.id in vouched] for channel in hits}
 
 
 def _collapsed(items: Iterable[Item]) -> list[Item]:

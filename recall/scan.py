@@ -10,7 +10,7 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
-from memstream.projections.queries import Channel, Hit, IndexQuery
+from memstream.projections.queries import Channel, Hit, IndexQuery, Place, Surroundings
 from memstream.schemas.instants import OPEN_MICROS, to_micros
 from memstream.schemas.memories import Memory
 
@@ -41,6 +41,43 @@ def scanned(memories: Iterable[Memory], query: IndexQuery) -> dict[Channel, list
     scored.sort(key=lambda pair: (-pair[0], pair[1].id))
     best = scored[: query.limit]
     return {"bm25": [Hit(memory, score, rank) for rank, (score, memory) in enumerate(best, 1)]}
+
+
+class Scan:
+    """The memories of a question's scopes as an index: what recall asks when it has none."""
+
+    def __init__(self, memories: Iterable[Memory]) -> None:
+        self._memories = list(memories)
+
+    def search(self, query: IndexQuery) -> dict[Channel, list[Hit]]:
+        """The hits of the lexical channel."""
+        return scanned(self._memories, query)
+
+    def around(
+        self, query: IndexQuery, places: Sequence[Place], *, before: int, after: int
+    ) -> list[Surroundings]:
+        """What was said just before and after each place."""
+        told: dict[str, dict[int, list[Memory]]] = {place.scope: {} for place in places}
+        for memory in self._memories:
+            if memory.scope in told and fits(memory, query):
+                at = to_micros(memory.observed_at)
+                told[memory.scope].setdefault(at, []).append(memory)
+        found: list[Surroundings] = []
+        for place in places:
+            moments = told[place.scope]
+            earlier = sorted((at for at in moments if at < place.at), reverse=True)[:before]
+            later = sorted(at for at in moments if at > place.at)[:after]
+            found.append(
+                Surroundings(
+                    tuple(m for at in earlier for m in sorted(moments[at], key=_id)),
+                    tuple(m for at in later for m in sorted(moments[at], key=_id)),
+                )
+            )
+        return found
+
+
+def _id(memory: Memory) -> str:
+    return memory.id
 
 
 def fits(memory: Memory, query: IndexQuery) -> bool:

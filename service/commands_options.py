@@ -18,7 +18,7 @@ import msgspec
 import typer
 from typer.core import TyperCommand
 
-from memstream.recall.engine import Settings
+from memstream.recall.settings import Settings
 from memstream.schemas.errors import Fault, InvalidScope, LeaseHeld, NotFound
 from memstream.schemas.instants import parse_instant
 from memstream.schemas.scope import OWNERS, Scope

@@ -23,8 +23,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from memstream.projections.embedders import Embedder, Vectors, embedder_named
-from memstream.recall.engine import Settings
 from memstream.recall.evidence import Evidence
+from memstream.recall.settings import Settings
 from memstream.schemas.errors import ImportFault
 from memstream.schemas.events import Text
 from memstream.schemas.scope import Scope

@@ -12,8 +12,9 @@ from datetime import datetime
 from pathlib import Path
 
 from memstream.projections.embedders import Embedder
-from memstream.recall.engine import Request, Settings, recalled
+from memstream.recall.engine import Request, recalled
 from memstream.recall.evidence import Evidence
+from memstream.recall.settings import Settings
 from memstream.schemas.errors import ImportFault, LeaseHeld, NotFound
 from memstream.schemas.scope import Scope
 from memstream.service.choosing import fitting
@@ -90,7 +91,7 @@ def _recall_of_generation(
                 scope: Scope, text: str, as_of: datetime, limit: int, budget: int | None
             ) -> Evidence:
                 request = Request(text, (scope,), as_of, limit=limit, budget_tokens=budget)
-                return recalled(request, index.search, choice.embedder, settings)
+                return recalled(request, index, choice.embedder, settings)
 
             yield recall, stamp.embedder
         finally:

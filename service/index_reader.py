@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from memstream.projections.queries import Answer, IndexQuery, SearchIndex
-from memstream.recall.scan import scanned
+from memstream.projections.queries import (
+    Answer,
+    IndexQuery,
+    Place,
+    SearchIndex,
+    Surroundings,
+)
+from memstream.recall.scan import Scan
 from memstream.schemas.errors import MemstreamError, UnsupportedFilter
 
 if TYPE_CHECKING:
@@ -29,5 +36,20 @@ class IndexReader:
             raise
         except MemstreamError as error:
             self._reasons.append(f"{error}; served by a lexical scan of the state")
+        return self._scan(query).search(query)
+
+    def around(
+        self, query: IndexQuery, places: Sequence[Place], *, before: int, after: int
+    ) -> list[Surroundings]:
+        """What was said beside the places. Raises as ``search`` does."""
+        try:
+            return self._index.around(query, places, before=before, after=after)
+        except UnsupportedFilter:
+            raise
+        except MemstreamError as error:
+            self._reasons.append(f"{error}; surroundings read from the state")
+        return self._scan(query).around(query, places, before=before, after=after)
+
+    def _scan(self, query: IndexQuery) -> Scan:
         store = self._host.store
-        return scanned([each for path in query.scopes for each in store.memories_of(path)], query)
+        return Scan(each for path in query.scopes for each in store.memories_of(path))

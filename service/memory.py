@@ -18,9 +18,10 @@ import msgspec
 
 from memstream.processors.capture import capture
 from memstream.projections.embedders import Embedder
-from memstream.recall.engine import Request, Search, Settings, recalled
+from memstream.recall.engine import Request, recalled
 from memstream.recall.evidence import Evidence
-from memstream.recall.scan import newest, scanned
+from memstream.recall.scan import Scan, newest
+from memstream.recall.settings import Settings
 from memstream.recall.standing import as_seen
 from memstream.schemas.errors import Fault, InvalidEvent, NotFound, UnsupportedFilter
 from memstream.schemas.events import (
@@ -370,9 +371,9 @@ class Memory:
         )
         reading = self._host.reader(after, self._settings.after_seconds)
         with reading as (index, embedder, degraded):
-            search = index.search if index is not None else self._scan(request)
+            source = index if index is not None else self._scan(request)
             embedding = self._asking.embedding(embedder, query, degraded)
-            evidence = recalled(request, search, embedding, self._settings, degraded)
+            evidence = recalled(request, source, embedding, self._settings, degraded)
         if not record:
             return evidence
         context = new_id(self._clock)
@@ -503,9 +504,8 @@ class Memory:
 
     # Parts
 
-    def _scan(self, request: Request) -> Search:
-        held = [each for one in request.scopes for each in self._host.versions(one)]
-        return lambda asked: scanned(held, asked)
+    def _scan(self, request: Request) -> Scan:
+        return Scan(each for one in request.scopes for each in self._host.versions(one))
 
     def _record(
         self,

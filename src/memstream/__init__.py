@@ -6,8 +6,8 @@
 raise is exported here too; everything else is inside and may change.
 """
 
-from memstream.recall.engine import Settings
 from memstream.recall.evidence import Evidence, Item
+from memstream.recall.settings import Settings
 from memstream.schemas.errors import (
     ImportFault,
     InvalidEvent,

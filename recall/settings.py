@@ -1,0 +1,42 @@
+"""Settings: how recall chooses."""
+
+from __future__ import annotations
+
+import msgspec
+
+from memstream.projections.queries import Channel
+
+
+class Settings(msgspec.Struct, frozen=True):
+    """How recall chooses. The defaults are those that do best in ``python -m bench evaluation``.
+
+    ``candidates`` are asked of each channel. ``floor`` is the least lexical score, ``dense_floor``
+    the least cosine of an item that was found by meaning alone. What was said just before and
+    after the best ``expanded`` items is looked up; moments more than ``apart_seconds`` apart do
+    not follow each other. ``lexical_weight`` and ``dense_weight`` are the channels' shares in the
+    score; of each, ``sitting_weight`` goes to the sitting, the memories within
+    ``sitting_seconds``. ``neighbour_weight`` is the neighbours' share in the closeness by meaning.
+    The other weights are what an item gains: it is about whom the question names (``subject``),
+    tells when something took place where that is asked (``date``), falls into the time that is
+    named (``time``); or loses, where it only asks (``question``). ``after_seconds`` is the longest
+    that ``recall(after=...)`` waits before it answers from what there is.
+    """
+
+    candidates: int = 50
+    limit: int = 10
+    floor: float = 0.0
+    dense_floor: float = 0.82
+    expanded: int = 10
+    apart_seconds: float = 3600.0
+    lexical_weight: float = 0.7
+    dense_weight: float = 0.3
+    sitting_weight: float = 0.25
+    sitting_seconds: float = 3600.0
+    neighbour_weight: float = 0.3
+    subject_weight: float = 0.2
+    date_weight: float = 0.08
+    time_weight: float = 0.1
+    question_weight: float = 0.08
+    after_seconds: float = 10.0
+    channels: tuple[Channel, ...] | None = None
+    """Those that may serve; None for all that there are."""
