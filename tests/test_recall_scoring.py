@@ -1,0 +1,183 @@
+"""What a hit's surroundings, its sitting and the words of the question do to its place."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+from index_steps import START, memory
+
+from memstream.processors.lexemes import lexemes, sparse_weights
+from memstream.projections.points import words_of
+from memstream.projections.queries import Hit, IndexQuery, Place, Surroundings
+from memstream.recall.analysis import analysed
+from memstream.recall.coverage import covered, idf_of
+from memstream.recall.engine import Request, recalled
+from memstream.recall.scan import Scan
+from memstream.recall.settings import Settings
+from memstream.recall.thread import Thread, moment_of
+from memstream.schemas.memories import Interval, Memory
+from memstream.schemas.scope import Scope
+
+ADA = Scope(tenant="acme", user="ada")
+MINUTE = timedelta(minutes=1)
+AS_OF = datetime(2024, 9, 1, tzinfo=UTC)
+
+
+def told(number: int, text: str, minute: float | None = None, **changes: Any) -> Memory:
+    """An episode, told in that minute."""
+    at = START + (number if minute is None else minute) * MINUTE
+    made = {"kind": "episode", "observed_at": at, "lemmas": tuple(lexemes(text))}
+    return memory(f"m{number:02}", text, **(made | changes))
+
+
+def chosen(question: str, *memories: Memory, settings: Settings | None = None) -> list[str]:
+    """The ids that recall gives, best first, with the memories as its index."""
+    request = Request(question, (ADA,), AS_OF)
+    found = recalled(request, Scan(memories), None, settings or Settings())
+    return [item.memory.id for item in found.items]
+
+
+CHAT = (
+    told(1, "What did you buy at the flea market in Lyon?"),
+    told(2, "A brass telescope, for next to nothing."),
+    told(3, "The weather has been grey all week."),
+    told(50, "The market opens on Sundays.", 500),
+    told(51, "Lyon has a new tram.", 900),
+)
+
+
+def test_an_answer_is_found_by_the_turn_that_asked_for_it() -> None:
+    assert chosen("What was bought at the flea market in Lyon?", *CHAT)[:2] == ["m01", "m02"]
+
+
+def test_an_answer_of_another_sitting_gains_nothing_from_what_was_said_before_it() -> None:
+    apart = (CHAT[0], told(2, "A brass telescope, for next to nothing.", 600), *CHAT[3:])
+    assert "m02" not in chosen("What was bought at the flea market in Lyon?", *apart)
+
+
+def test_facts_neither_have_surroundings_nor_are_they_any() -> None:
+    mango = told(1, "Ada likes mango", kind="profile")
+    tea = told(2, "Ada likes tea", kind="profile")
+    rain = told(3, "It rained.")
+    assert chosen("mango", mango, tea, rain) == ["m01"]
+
+
+def test_nothing_is_expanded_where_the_settings_say_so() -> None:
+    without = Settings(expanded=0)
+    assert "m02" not in chosen("the flea market in Lyon", *CHAT, settings=without)
+
+
+def test_equal_scores_are_ordered_by_id() -> None:
+    twins = [told(9, "A red kite", 10), told(4, "A red  kite", 900)]
+    assert chosen("kite", *twins) == chosen("kite", *reversed(twins)) == ["m04", "m09"]
+
+
+def test_who_is_asked_about_comes_first() -> None:
+    hers = told(1, "The kite is torn", 10, subject="Mira")
+    his = told(0, "The kite is torn", 900, subject="Jonas")
+    assert chosen("Is the kite of Mira torn?", his, hers)[0] == "m01"
+
+
+def test_asked_when_a_dated_event_comes_first() -> None:
+    day = Interval(START, START + timedelta(days=1), "day")
+    dated = told(1, "The boat race was held", 10, occurred=day)
+    plain = told(0, "The boat race was loud", 900)
+    assert chosen("When was the boat race?", plain, dated)[0] == "m01"
+    assert chosen("赛艇比赛是什么时候？ boat race", plain, dated)[0] == "m01"
+
+
+def test_a_time_that_is_named_prefers_what_took_place_in_it() -> None:
+    spring = told(0, "We sailed around the island", observed_at=datetime(2024, 4, 2, tzinfo=UTC))
+    summer = told(1, "We sailed around the island.", observed_at=datetime(2024, 7, 9, tzinfo=UTC))
+    for question in ("Where did we sail in July 2024?", "sailed last month but one, in July"):
+        assert chosen(question, spring, summer)[0] == "m01"
+    assert chosen("Where did we sail in April 2024?", spring, summer)[0] == "m00"
+
+
+def test_what_only_asks_comes_after_what_tells() -> None:
+    asks = told(0, "Is the ferry to Brac running?", 10)
+    tells = told(1, "Running is the ferry to Brac.", 900)
+    assert chosen("ferry to Brac", asks, tells) == ["m01", "m00"]
+
+
+def test_relative_times_are_anchored_at_the_moment_asked_as_of() -> None:
+    one, other = (analysed("last month", datetime(2024, m, 10, tzinfo=UTC)) for m in (3, 8))
+    assert one.times != other.times
+    assert analysed("where is it", AS_OF).times == ()
+
+
+def test_idf_is_read_back_from_the_scores() -> None:
+    words = ["kite", "torn", "red"]
+    true = np.array([1.5, 3.25, 0.5])
+    memories = [
+        told(1, "a kite"),
+        told(2, "a red kite, torn"),
+        told(3, "torn, torn"),
+        told(4, "red"),
+    ]
+    hits = []
+    for rank, each in enumerate(memories, 1):
+        parts = dict(zip(*sparse_weights(words_of(each)), strict=True))
+        score = sum(
+            weight * parts.get(sparse_weights([word])[0][0], 0.0)
+            for word, weight in zip(words, true, strict=True)
+        )
+        hits.append(Hit(each, score, rank))
+    assert np.allclose(idf_of(hits, words), true, atol=1e-5)
+    assert idf_of(hits, [*words, "absent"])[-1] == 0.5
+    assert idf_of([], words).tolist() == [0, 0, 0]
+
+
+def test_covering_another_word_counts_for_more_than_repeating_one() -> None:
+    both = told(1, "torn kite")
+    twice = told(2, "kite kite")
+    nothing = Thread((), (), apart=0)
+    score = covered([both, twice], ["kite", "torn"], np.array([1.0, 1.0]), nothing, {})
+    assert score[0] > score[1]
+
+
+def test_moments_with_something_unknown_between_them_are_not_joined() -> None:
+    row = [told(at, f"thing {at}") for at in range(6)]
+    places = [moment_of(row[at]) for at in (1, 5)]
+    around = [Surroundings((row[0],), (row[2],)), Surroundings((row[4],), ())]
+    thread = Thread(places, around, apart=round(MINUTE.total_seconds() * 1e6))
+    assert thread.beside(places[0], -1) == moment_of(row[0])
+    assert thread.beside(moment_of(row[0]), 2) == moment_of(row[2])
+    assert thread.beside(moment_of(row[2]), 1) is None
+    assert thread.beside(places[1], -1) == moment_of(row[4])
+    assert thread.joined(moment_of(row[0]), moment_of(row[2]))
+    assert not thread.joined(moment_of(row[2]), moment_of(row[4]))
+    closer = Thread(places, around, apart=1)
+    assert closer.beside(places[0], -1) is None
+
+
+class Asked:
+    """An index that notes the places it was asked about."""
+
+    def __init__(self, memories: Sequence[Memory]) -> None:
+        self.scan = Scan(memories)
+        self.places: list[Place] = []
+
+    def search(self, query: IndexQuery) -> Any:
+        return self.scan.search(query)
+
+    def around(
+        self, query: IndexQuery, places: Sequence[Place], *, before: int, after: int
+    ) -> list[Surroundings]:
+        self.places += places
+        return self.scan.around(query, places, before=before, after=after)
+
+
+def test_no_more_is_looked_up_than_the_settings_allow() -> None:
+    many = [told(at, f"kite number {at}", 100.0 * at) for at in range(30)]
+    index = Asked(many)
+    recalled(Request("kite", (ADA,), AS_OF), index, None, Settings(expanded=7))
+    assert len(index.places) == 7
