@@ -51,7 +51,11 @@ def weighed(
     scores = np.zeros(len(memories))
     weights = 0.0
     together = _together(moments, settings)
-    for channel, weight in (("bm25", settings.lexical_weight), ("dense", settings.dense_weight)):
+    shares: dict[Channel, float] = {
+        "bm25": settings.lexical_weight,
+        "dense": settings.dense_weight,
+    }
+    for channel, weight in shares.items():
         listed = hits.get(channel, ())
         if not listed:
             continue
