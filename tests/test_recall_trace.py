@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from memstream import Memory, Scope
-from memstream.recall.engine import Settings
 from memstream.recall.evidence import Trace
+from memstream.recall.settings import Settings
 
 ANN = Scope(tenant="acme", user="ann")
 SAID = (
