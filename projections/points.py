@@ -16,6 +16,7 @@ from typing import Any
 import msgspec
 
 from memstream.processors.lexemes import LEXEMES_VERSION, lexemes
+from memstream.projections.facets import entity_keys, happened
 from memstream.projections.projection import Step
 from memstream.schemas.events import MemoryChanged
 from memstream.schemas.ids import derived_id
@@ -23,12 +24,20 @@ from memstream.schemas.instants import OPEN_MICROS, from_micros, to_micros
 from memstream.schemas.memories import Memory, recorded_as
 from memstream.schemas.scope import Scope
 
-POINTS_SCHEMA = f"points/3+lexemes/{LEXEMES_VERSION}"
+POINTS_SCHEMA = f"points/4+lexemes/{LEXEMES_VERSION}"
 """Part of a generation's schema: stores with other payloads or other lexemes must be rebuilt."""
 
-KEYWORDS = ("scope", "kind", "status", "attribute", "memory")
+KEYWORDS = ("scope", "kind", "status", "attribute", "memory", "entities")
 """Payload fields that filters match exactly, beside "tenant"."""
-RANGES = ("observed_at", "valid_from", "valid_to", "created_at", "expired_at")
+RANGES = (
+    "observed_at",
+    "valid_from",
+    "valid_to",
+    "created_at",
+    "expired_at",
+    "happened_from",
+    "happened_to",
+)
 """Payload fields in UTC microseconds that filters compare; an open end is ``OPEN_MICROS``."""
 
 
@@ -111,6 +120,7 @@ def _payload(memory: Memory, seq: int, closed: int | None) -> dict[str, Any]:
     if closed is None:
         closed = OPEN_MICROS if memory.expired_at is None else to_micros(memory.expired_at)
     record, digest = recorded_as(memory)
+    start, end = happened(memory)
     payload: dict[str, Any] = {
         "tenant": _tenant(memory.scope),
         "scope": memory.scope,
@@ -125,14 +135,12 @@ def _payload(memory: Memory, seq: int, closed: int | None) -> dict[str, Any]:
         "valid_to": OPEN_MICROS if memory.valid_to is None else to_micros(memory.valid_to),
         "created_at": to_micros(memory.created_at),
         "expired_at": closed,
+        "happened_from": start,
+        "happened_to": end,
+        "entities": list(entity_keys(memory)),
         "digest": digest,
         "record": record.decode(),
     }
-    if memory.occurred is not None:
-        if memory.occurred.start is not None:
-            payload["occurred_from"] = to_micros(memory.occurred.start)
-        if memory.occurred.end is not None:
-            payload["occurred_to"] = to_micros(memory.occurred.end)
     return payload
 
 

@@ -7,6 +7,7 @@ from typing import Literal, Protocol
 
 import msgspec
 
+from memstream.projections.facets import entity_keys, happened, keys_of
 from memstream.projections.projection import Projection
 from memstream.schemas.errors import MemstreamError, UnsupportedFilter
 from memstream.schemas.instants import to_micros
@@ -25,7 +26,9 @@ class IndexQuery(msgspec.Struct, frozen=True, kw_only=True):
     """One question to a search index. Every condition is applied by the index, before ranking.
 
     Instants are UTC microseconds. ``valid_at`` asks for what was true then, None for any time;
-    ``known_at`` asks for what the system believed then. ``kinds`` None means all. ``limit``
+    ``known_at`` asks for what the system believed then. ``kinds`` None means all. ``entities``
+    asks for what is about one of these names: the subject, or named in the text; ``since`` and
+    ``until`` for what took place (or was told, where it names no time) in [since, until). ``limit``
     counts hits per channel. Raises ``UnsupportedFilter`` for a question that has no scope, names
     a scope of another tenant, or could only be answered unfiltered or not at all.
     """
@@ -36,6 +39,9 @@ class IndexQuery(msgspec.Struct, frozen=True, kw_only=True):
     known_at: int
     statuses: tuple[Status, ...] = ("active",)
     kinds: tuple[Kind, ...] | None = None
+    entities: tuple[str, ...] | None = None
+    since: int | None = None
+    until: int | None = None
     lexemes: Sequence[str] = ()
     vector: Sequence[float] | None = None
     limit: int = 30
@@ -54,6 +60,16 @@ class IndexQuery(msgspec.Struct, frozen=True, kw_only=True):
         if not self.statuses or self.kinds == ():
             raise UnsupportedFilter(
                 "search for no status or no kind at all; mend: name one, or kinds=None for all"
+            )
+        if self.entities is not None and not (
+            self.entities and all(keys_of((each,)) for each in self.entities)
+        ):
+            raise UnsupportedFilter(
+                f"search for entities {self.entities!r}; expected names, or None for all"
+            )
+        if self.since is not None and self.until is not None and self.since >= self.until:
+            raise UnsupportedFilter(
+                "search since an instant that is not before until; mend: exchange them"
             )
         if self.limit < 1:
             raise UnsupportedFilter(f"search limit {self.limit}; expected 1 or more")
@@ -147,6 +163,15 @@ def admits(query: IndexQuery, memory: Memory) -> bool:
         return False
     if query.kinds is not None and memory.kind not in query.kinds:
         return False
+    if query.entities is not None and not (
+        set(keys_of(query.entities)).intersection(entity_keys(memory))
+    ):
+        return False
+    start, end = happened(memory)
+    if query.since is not None and end <= query.since:
+        return False
+    if query.until is not None and start >= query.until:
+        return False
     at = query.valid_at
     if at is not None and (
         to_micros(memory.valid_from) > at
@@ -184,6 +209,12 @@ def conditions(query: IndexQuery) -> list[Condition]:
     ]
     if query.kinds is not None:
         must.append(Condition("kind", query.kinds))
+    if query.entities is not None:
+        must.append(Condition("entities", keys_of(query.entities)))
+    if query.since is not None:
+        must.append(Condition("happened_to", at_least=query.since + 1))
+    if query.until is not None:
+        must.append(Condition("happened_from", at_most=query.until - 1))
     if query.valid_at is not None:
         must.append(Condition("valid_from", at_most=query.valid_at))
         must.append(Condition("valid_to", at_least=query.valid_at + 1))
@@ -193,4 +224,5 @@ def conditions(query: IndexQuery) -> list[Condition]:
 def rounds(query: IndexQuery) -> bool:
     """Whether the query's instants are too far away for the engine to compare them exactly, so
     that hits have to be held against ``admits``."""
-    return max(abs(query.known_at), abs(query.valid_at or 0)) >= 2**53
+    instants = (query.known_at, query.valid_at, query.since, query.until)
+    return max(abs(each or 0) for each in instants) >= 2**53

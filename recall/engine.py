@@ -50,6 +50,9 @@ class Request(msgspec.Struct, frozen=True):
     as_of: datetime
     known_at: datetime | None = None
     kinds: tuple[Kind, ...] | None = None
+    entities: tuple[str, ...] | None = None
+    since: datetime | None = None
+    until: datetime | None = None
     budget_tokens: int | None = None
     limit: int | None = None
     explain: bool = False
@@ -137,6 +140,9 @@ def _index_query(
         known_at=OPEN_MICROS - 1 if request.known_at is None else to_micros(request.known_at),
         statuses=SERVED_STATUSES,
         kinds=request.kinds,
+        entities=request.entities,
+        since=None if request.since is None else to_micros(request.since),
+        until=None if request.until is None else to_micros(request.until),
         lexemes=asked.words,
         vector=vector,
         limit=settings.candidates,

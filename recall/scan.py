@@ -10,8 +10,15 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
-from memstream.projections.queries import Channel, Hit, IndexQuery, Place, Surroundings
-from memstream.schemas.instants import OPEN_MICROS, to_micros
+from memstream.projections.queries import (
+    Channel,
+    Hit,
+    IndexQuery,
+    Place,
+    Surroundings,
+    admits,
+)
+from memstream.schemas.instants import to_micros
 from memstream.schemas.memories import Memory
 
 _K1, _B = 1.2, 0.75
@@ -82,20 +89,7 @@ def _id(memory: Memory) -> str:
 
 def fits(memory: Memory, query: IndexQuery) -> bool:
     """Whether a version passes the query's hard filters: the same ones the index applies."""
-    return (
-        memory.scope in query.scopes
-        and memory.status in query.statuses
-        and (query.kinds is None or memory.kind in query.kinds)
-        and to_micros(memory.created_at) <= query.known_at < _end(memory.expired_at)
-        and (
-            query.valid_at is None
-            or to_micros(memory.valid_from) <= query.valid_at < _end(memory.valid_to)
-        )
-    )
-
-
-def _end(instant: object) -> int:
-    return OPEN_MICROS if instant is None else to_micros(instant)  # type: ignore[arg-type]
+    return admits(query, memory)
 
 
 def newest(memories: Sequence[Memory]) -> list[Memory]:

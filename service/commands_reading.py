@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+from datetime import datetime
 from pathlib import Path
 from typing import Annotated, get_args
 
@@ -22,6 +23,7 @@ from memstream.service.commands_options import (
     KnownAt,
     caught_up,
     emit,
+    instant,
     opened,
     scope_of,
 )
@@ -68,6 +70,17 @@ def recall(
         list[str] | None,
         typer.Option(parser=_kind, metavar="KIND", help="profile, fact, episode or experience."),
     ] = None,
+    entity: Annotated[
+        list[str] | None, typer.Option(metavar="NAME", help="Only what is about it; may repeat.")
+    ] = None,
+    since: Annotated[
+        datetime | None,
+        typer.Option(parser=instant, metavar="TIME", help="Only what took place then or later."),
+    ] = None,
+    until: Annotated[
+        datetime | None,
+        typer.Option(parser=instant, metavar="TIME", help="Only what took place before."),
+    ] = None,
     budget: Annotated[int | None, typer.Option(min=1, help="At most so many tokens.")] = None,
     limit: Annotated[int | None, typer.Option(min=1, help="At most so many memories.")] = None,
     also: Annotated[
@@ -94,6 +107,9 @@ def recall(
             as_of=as_of,
             known_at=known_at,
             kinds=[msgspec.convert(each, Kind) for each in kind] if kind else None,
+            entities=entity or None,
+            since=since,
+            until=until,
             budget_tokens=budget,
             limit=limit,
             scopes=[Scope.parse(path) for path in also or ()],

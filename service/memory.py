@@ -337,6 +337,9 @@ class Memory:
         as_of: datetime | None = None,
         known_at: datetime | None = None,
         kinds: Sequence[Kind] | None = None,
+        entities: Sequence[str] | None = None,
+        since: datetime | None = None,
+        until: datetime | None = None,
         scopes: Sequence[Scope] = (),
         after: Position | None = None,
         record: bool = True,
@@ -346,7 +349,8 @@ class Memory:
         """The memories that answer ``query``, packed into ``budget_tokens`` estimated tokens.
 
         ``as_of`` asks for what was true then, ``known_at`` for what was believed then (both: now).
-        ``scopes`` adds more scopes of the same tenant. ``after`` waits until that position is
+        ``entities``: about one of these names; ``since`` and ``until``: what took place, or was
+        told where it names no time, in [since, until). ``scopes`` adds scopes of the same tenant. ``after`` waits until that position is
         indexed, at most ``Settings.after_seconds``; then the answer says in ``degraded`` how stale
         it is and why. ``record=False`` leaves no ``context.served``. Nothing fitting gives empty
         evidence. ``explain=True`` adds ``Evidence.trace``: every memory that was
@@ -356,15 +360,18 @@ class Memory:
         if unsupported:
             raise UnsupportedFilter(
                 f"recall: {', '.join(sorted(unsupported))} is no filter; "
-                "known: as_of, known_at, kinds, scopes"
+                "known: as_of, known_at, kinds, entities, since, until, scopes"
             )
-        _check_instants(as_of=as_of, known_at=known_at)
+        _check_instants(as_of=as_of, known_at=known_at, since=since, until=until)
         request = Request(
             query=query,
             scopes=(scope, *scopes),
             as_of=as_of or self._clock.now(),
             known_at=known_at,
             kinds=None if kinds is None else tuple(kinds),
+            entities=None if entities is None else tuple(entities),
+            since=since,
+            until=until,
             budget_tokens=budget_tokens,
             limit=limit,
             explain=explain,

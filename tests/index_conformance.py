@@ -50,7 +50,16 @@ from memstream.projections.queries import (
 )
 from memstream.schemas.errors import InvalidScope, UnsupportedFilter, WrongGeneration
 from memstream.schemas.instants import to_micros
-from memstream.schemas.memories import Memory, Tally
+from memstream.schemas.memories import Interval, Memory, Tally
+
+
+def _intervals(days: st.SearchStrategy[datetime]) -> st.SearchStrategy[Interval]:
+    """Spells with ends, and those that are open on one side."""
+    return (
+        st.builds(lambda day, count: Interval(day, day + count * DAY), days, st.integers(1, 3))
+        | st.builds(lambda day: Interval(start=day), days)
+        | st.builds(lambda day: Interval(end=day), days)
+    )
 
 MINUTE = timedelta(minutes=1)
 
@@ -202,6 +211,38 @@ class IndexConformance(ABC):
         assert valid(START) == valid(new.valid_from - tick) == {("m1", 1)}
         assert valid(new.valid_from) == valid(NOW) == {("m2", 1)}
 
+    def test_what_is_about_an_entity_is_found_by_its_name(self, index: SearchIndex) -> None:
+        named = memory("m1", "The harbour of Split.", entities=("Split",))
+        about = memory("m2", "A harbour with boats.", subject="Ida Lund")
+        index.apply(steps(named, about, memory("m3", "A harbour.")))
+
+        def of(*names: str) -> set[tuple[str, int]]:
+            return self.found(index, "harbour", entities=names)
+
+        assert of("split") == of("ＳＰＬＩＴ", "nobody") == {("m1", 1)}
+        assert of("ida  lund") == {("m2", 1)}
+        assert of("Split", "Ida Lund") == {("m1", 1), ("m2", 1)}
+        assert of("Spl") == set()
+
+    def test_what_took_place_in_a_time_is_found(self, index: SearchIndex) -> None:
+        told = memory("m1", "A harbour.", observed_at=START + 9 * DAY)
+        spell = Interval(START + 2 * DAY, START + 4 * DAY, "day")
+        trip = memory("m2", "A harbour trip.", observed_at=START + 9 * DAY, occurred=spell)
+        since_then = memory("m3", "A harbour job.", occurred=Interval(START + 6 * DAY))
+        index.apply(steps(told, trip, since_then))
+
+        def within(first: int | None, last: int | None) -> set[str]:
+            since = None if first is None else to_micros(START + first * DAY)
+            until = None if last is None else to_micros(START + last * DAY)
+            return {name for name, _ in self.found(index, "harbour", since=since, until=until)}
+
+        assert within(None, None) == {"m1", "m2", "m3"}
+        assert within(None, 2) == within(4, 6) == set()
+        assert within(None, 3) == within(3, 4) == {"m2"}
+        assert within(4, 9) == {"m3"}
+        assert within(9, None) == within(9, 10) == {"m1", "m3"}
+        assert within(10, None) == {"m3"}
+
     def test_instants_far_away_are_told_apart(self, index: SearchIndex) -> None:
         far = datetime(8123, 1, 2, 3, 4, 5, 678901, tzinfo=UTC)
         index.apply(steps(memory("m1", "A velvet saddle.", valid_from=far)))
@@ -227,6 +268,9 @@ class IndexConformance(ABC):
                         scope=data.draw(st.sampled_from(["acme/user:ada", "acme/agent:bo"])),
                         kind=data.draw(st.sampled_from(["fact", "episode"])),
                         status=data.draw(st.sampled_from(["active", "superseded"])),
+                        entities=data.draw(st.sampled_from([(), ("Split",), ("Ida", "Split")])),
+                        observed_at=data.draw(days),
+                        occurred=data.draw(st.none() | _intervals(days)),
                         valid_from=start,
                         valid_to=data.draw(st.none() | st.integers(1, 4).map(lambda n: n * DAY))
                         and start + 2 * DAY,
@@ -251,6 +295,9 @@ class IndexConformance(ABC):
                         st.sampled_from([("acme/user:ada",), ("acme/user:ada", "acme/agent:bo")])
                     ),
                     kinds=data.draw(st.sampled_from([None, ("episode",)])),
+                    entities=data.draw(st.sampled_from([None, ("split",), ("IDA", "nobody")])),
+                    since=data.draw(st.none() | days.map(to_micros)),
+                    until=data.draw(st.none() | days.map(lambda day: to_micros(day + 7 * DAY))),
                     statuses=data.draw(st.sampled_from([("active",), ("active", "superseded")])),
                     valid_at=data.draw(st.none() | days.map(to_micros)),
                     known_at=to_micros(data.draw(days)),
@@ -278,6 +325,9 @@ class IndexConformance(ABC):
             {"scopes": ("acme/user:ada", "bmce/user:ada")},
             {"statuses": ()},
             {"kinds": ()},
+            {"entities": ()},
+            {"entities": ("Split", " ")},
+            {"since": 5, "until": 5},
             {"limit": 0},
             {"channels": ()},
             {"channels": ("sparkle",)},
