@@ -350,12 +350,12 @@ class Memory:
 
         ``as_of`` asks for what was true then, ``known_at`` for what was believed then (both: now).
         ``entities``: about one of these names; ``since`` and ``until``: what took place, or was
-        told where it names no time, in [since, until). ``scopes`` adds scopes of the same tenant. ``after`` waits until that position is
-        indexed, at most ``Settings.after_seconds``; then the answer says in ``degraded`` how stale
-        it is and why. ``record=False`` leaves no ``context.served``. Nothing fitting gives empty
-        evidence. ``explain=True`` adds ``Evidence.trace``: every memory that was
-        considered, how each channel found it, and why it fell out. An unknown filter raises
-        ``UnsupportedFilter``.
+        told where it names no time, in [since, until). ``scopes`` adds scopes of the same tenant.
+        ``after`` waits until that position is indexed, at most ``Settings.after_seconds``; then
+        the answer says in ``degraded`` how stale it is and why. ``record=False`` leaves no
+        ``context.served``. Nothing fitting gives empty evidence. ``explain=True`` adds
+        ``Evidence.trace``: every memory that was considered, how each channel found it, and why
+        it fell out. An unknown filter raises ``UnsupportedFilter``.
         """
         if unsupported:
             raise UnsupportedFilter(
