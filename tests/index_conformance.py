@@ -61,6 +61,7 @@ def _intervals(days: st.SearchStrategy[datetime]) -> st.SearchStrategy[Interval]
         | st.builds(lambda day: Interval(end=day), days)
     )
 
+
 MINUTE = timedelta(minutes=1)
 
 
