@@ -7,6 +7,7 @@ from typing import Literal
 
 import msgspec
 
+from memstream.recall.rendering import Order, in_order, rendered, rendered_json
 from memstream.schemas.memories import Memory
 
 
@@ -76,3 +77,19 @@ class Evidence(msgspec.Struct, frozen=True):
 
     def __bool__(self) -> bool:
         return bool(self.items)
+
+    def to_text(self, *, order: Order = "rank") -> str:
+        """``text``, or the same in another order: as "told" it stays the same for the same
+        memories, which a prompt cache wants."""
+        return rendered(in_order(self.items, order))
+
+    def to_json(self, *, order: Order = "rank") -> str:
+        """One JSON object for a prompt: a note, and the memories with id, days, validity, source,
+        trust and conflicts. Empty text when nothing fits."""
+        return rendered_json(in_order(self.items, order))
+
+    def messages(self, *, role: str = "user", order: Order = "rank") -> list[dict[str, str]]:
+        """The evidence as one chat message, or no message at all when nothing fits. It is data, so
+        it goes into the user's turn and not into the system's unless ``role`` says so."""
+        content = self.to_text(order=order)
+        return [{"role": role, "content": content}] if content else []
