@@ -74,6 +74,9 @@ class _Passing:
     def __call__(self, messages: Sequence[tuple[int, bytes]]) -> list[bytes]:
         return [value for _, value in messages]
 
+    def takes_long(self, messages: Sequence[tuple[int, bytes]]) -> bool:
+        return False
+
     def flush(self, committed: int) -> None:
         """Keeps nothing."""
 

@@ -33,6 +33,9 @@ class KeyRing(Protocol):
     never had. ``keys_by_id`` gives many keys in one query, without the destroyed and the unknown;
     ``key_by_id`` then answers for them from memory.
 
+    ``keys`` lists the ids of the subject's keys that were not destroyed, in the order in which they
+    were made.
+
     ``rotate`` gives the subject a new current key and keeps the old ones readable. ``destroy``
     takes every key of the subject; ``older_than`` narrows it to keys made before that one, and
     ``key_ids`` to the keys named, of which there may be none. A key named in either that is none
@@ -51,6 +54,8 @@ class KeyRing(Protocol):
     def key_by_id(self, key_id: str) -> bytes: ...
 
     def keys_by_id(self, key_ids: Iterable[str]) -> dict[str, bytes]: ...
+
+    def keys(self, subject: str) -> list[str]: ...
 
     def rotate(self, subject: str) -> tuple[str, bytes]: ...
 
@@ -89,13 +94,6 @@ class Sealer:
         cipher = self._ciphers.get(key) or self._cipher(key)
         nonce = ring.nonce()
         return key_id, nonce + cipher.encrypt(nonce, plain, bound)
-
-    def seal_under(self, key_id: str, bound: bytes, plain: bytes) -> bytes:
-        """As ``seal``, under the key that something else was sealed with: what was derived from
-        an event goes when the event goes. Raises ``KeyDestroyed``."""
-        nonce = self.ring.nonce()
-        cipher = self._cipher(self.ring.key_by_id(key_id))
-        return nonce + cipher.encrypt(nonce, plain, bound)
 
     def open(self, key_id: str, bound: bytes, sealed: bytes) -> bytes:
         """The plain bytes. Raises ``KeyDestroyed`` after an erasure, ``SealBroken`` if altered."""

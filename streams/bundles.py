@@ -1,13 +1,14 @@
 """Bundles: one raw event and all that a stage made of it, as one message of a stream.
 
-The raw event travels as the log holds it, still sealed; what was derived from it is sealed as one
-piece under the same scope's key, and so is a stage's state. Destroying the key erases all three,
-in every topic they were written to. Part of the codec: nothing else seals or opens.
+The raw event travels as the log holds it, still sealed. What a stage derived from it may hold the
+words of other events of the scope (of a memory that it closes, of a name that it looked up), so it
+is sealed under keys of the scope and stage, which go at the next erasure in the scope. Part of the
+codec: nothing else seals or opens.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 
 import msgspec
@@ -19,6 +20,11 @@ from memstream.schemas.sealing import Sealer
 from memstream.streams.kafka_messages import row_of
 
 BUNDLE_VERSION = 1
+LAST_PART = 2**31 - 1
+"""The part that ends an erasure which was cut off and whose request cannot be read any more."""
+
+ERASED, DEAD_LETTERED, DUPLICATE = "erased", "dead_lettered", "duplicate"
+"""Outcomes of a raw event that no decision is made about."""
 
 
 class Bundle(msgspec.Struct, frozen=True, array_like=True):
@@ -45,12 +51,15 @@ class Bundle(msgspec.Struct, frozen=True, array_like=True):
     raw: bytes
     """The raw event's wire form; empty where nothing may be read of it."""
     key_id: str
+    """Of ``derived``; empty where that is not sealed."""
     derived: bytes
-    """Sealed; empty for none."""
+    """The events that flow on; of a dead letter, what went wrong. Sealed; empty for none."""
     clears: bool = False
     """Whether everything derived from the scope before this bundle is void."""
     error: str = ""
-    """Of a dead letter: what went wrong."""
+    """Of a dead letter: what kind of thing went wrong. Holds no content."""
+    before: tuple[int, ...] = ()
+    """Of one that clears: the offsets at which the scope's earlier erasures stand."""
 
 
 class Place(msgspec.Struct, frozen=True, array_like=True):
@@ -93,16 +102,17 @@ _BUNDLE = msgspec.msgpack.Decoder(Bundle)
 
 
 class BundleCodec:
-    """Bundles to bytes and back, for one codec."""
+    """Bundles to bytes and back, for one codec. A stage, which writes them, seals with ``seal``."""
 
-    def __init__(self, codec: Codec) -> None:
+    def __init__(self, codec: Codec, seal: StateSeal | None = None) -> None:
         self.codec = codec
+        self._seal = seal
 
     def with_flowing(
-        self, bundle: Bundle, flowing: Sequence[Event], raw: Event | None, key_id: str
+        self, bundle: Bundle, flowing: Sequence[Event], raw: Event | None, since: int
     ) -> Bundle:
-        """The bundle with the events that flow on, sealed under the raw event's key; ``raw``
-        among them keeps its place and is not written twice. Raises ``KeyDestroyed``."""
+        """The bundle with the events that flow on; ``raw`` among them keeps its place and is not
+        written twice. ``since`` is the offset of the scope's last erasure, -1 for none."""
         if not flowing:
             return msgspec.structs.replace(bundle, key_id="", derived=b"")
         kept = [
@@ -113,24 +123,42 @@ class BundleCodec:
             )
             for each in flowing
         ]  # fmt: skip
-        plain = _ENCODER.encode(kept)
-        if key_id:
+        return self._sealed(bundle, _ENCODER.encode(kept), since)
+
+    def with_error(self, bundle: Bundle, error: Exception, since: int) -> Bundle:
+        """The dead letter that tells of the error. Its words may be the event's own."""
+        letter = msgspec.structs.replace(
+            bundle, outcome=DEAD_LETTERED, error=type(error).__name__, key_id="", derived=b""
+        )
+        return self._sealed(letter, f"{type(error).__name__}: {error}"[:500].encode(), since)
+
+    def error(self, bundle: Bundle) -> str:
+        """What went wrong with a dead letter, in full where it may be read still."""
+        try:
+            return self._opened(bundle).decode() or bundle.error
+        except KeyDestroyed:
+            return bundle.error
+
+    def _sealed(self, bundle: Bundle, plain: bytes, since: int) -> Bundle:
+        key_id = ""
+        if self._seal is not None and bundle.scope:
             bound = _bound(bundle.scope, bundle.event_id)
-            plain = _sealer(self.codec).seal_under(key_id, bound, plain)
+            key_id, plain = self._seal.seal_derived(bundle.scope, since, bound, plain)
         return msgspec.structs.replace(bundle, key_id=key_id, derived=plain)
+
+    def _opened(self, bundle: Bundle) -> bytes:
+        if not bundle.key_id:
+            return bundle.derived
+        bound = _bound(bundle.scope, bundle.event_id)
+        return _sealer(self.codec).open(bundle.key_id, bound, bundle.derived)
 
     def flowing(self, bundle: Bundle, raw: Event | None) -> list[Event]:
         """The events of a bundle, in order, with ``raw`` at its place. Raises ``KeyDestroyed``,
         ``SealBroken`` or ``InvalidEvent``."""
-        if not bundle.derived:
+        if not bundle.derived or bundle.outcome == DEAD_LETTERED:
             return []
-        plain = bundle.derived
-        if bundle.key_id:
-            plain = _sealer(self.codec).open(
-                bundle.key_id, _bound(bundle.scope, bundle.event_id), plain
-            )
         events: list[Event] = []
-        for kept in _KEPT.decode(plain):
+        for kept in _KEPT.decode(self._opened(bundle)):
             if bytes(kept.data) == b"null":
                 if raw is not None:
                     events.append(raw)
@@ -168,9 +196,9 @@ class BundleCodec:
         where one is missing between."""
         if (bundle.offset, bundle.part) <= (place.offset, place.part):
             return None
-        if bundle.part:
-            return bundle.offset == place.offset and bundle.part == place.part + 1
-        return place.last and bundle.after <= place.offset
+        if bundle.offset == place.offset:
+            return bundle.part in {place.part + 1, LAST_PART}
+        return place.last and bundle.part in {0, LAST_PART} and bundle.after <= place.offset
 
     @staticmethod
     def names(wire: bytes) -> tuple[str, str, str]:
@@ -200,23 +228,42 @@ class BundleCodec:
 
 
 class StateSeal:
-    """Seals one stage's state values. Each scope's have a key of their own, which goes at every
-    erasure in the scope while the events that stay keep theirs. What belongs to no scope holds no
-    content and stays open."""
+    """Seals one stage's state values and what it derives. Each scope's have keys of their own,
+    which go at every erasure in the scope while the events that stay keep theirs; each
+    generation's as well, since one that is rebuilt comes to old erasures while another serves.
+    What belongs to no scope holds no content and stays open."""
 
-    def __init__(self, codec: Codec, stage: str) -> None:
+    def __init__(self, codec: Codec, generation: str, stage: str) -> None:
         self._codec = codec
+        self._generation = generation
         self._stage = stage
 
     def forget(self, scope: str) -> None:
-        """Nothing that was sealed for the scope opens any more."""
+        """Nothing that was sealed for the scope opens any more; what was derived does."""
+        self._destroy(self._subject(scope))
+
+    def forget_derived(self, scope: str, erasures: Iterable[int]) -> None:
+        """Nothing opens any more that was derived before any erasure, or since those at the
+        offsets. Apart from the rest, so that what is derived after an erasure lasts, however often
+        that is done again."""
+        for since in (-1, *erasures):
+            self._destroy(derived_subject(self._subject(scope), since))
+
+    def seal_derived(self, scope: str, since: int, bound: bytes, plain: bytes) -> tuple[str, bytes]:
+        """(key id, sealed bytes); no key id where nothing is sealed."""
         sealer = self._codec.sealer
-        if sealer is not None:
-            sealer.ring.destroy(self._subject(scope))
+        if sealer is None:
+            return "", plain
+        return sealer.seal(derived_subject(self._subject(scope), since), bound, plain)
+
+    def _destroy(self, subject: str) -> None:
+        sealer = self._codec.sealer
+        if sealer is not None and sealer.ring.keys(subject):
+            sealer.ring.destroy(subject)
             sealer.forget()
 
     def _subject(self, scope: str) -> str:
-        return f"{scope}#{self._stage}"
+        return state_subject(scope, self._generation, self._stage)
 
     def seal(self, scope: str, name: bytes, plain: bytes) -> bytes:
         """The sealed bytes, with the key's id before them."""
@@ -237,6 +284,16 @@ class StateSeal:
             return _sealer(self._codec).open(key_id, name, rest)
         except KeyDestroyed:
             return None
+
+
+def state_subject(scope: str, generation: str, stage: str) -> str:
+    """Whose keys seal what a stage of a generation keeps of a scope. No scope path has a ``#``."""
+    return f"{scope}#{generation}.{stage}"
+
+
+def derived_subject(state_subject: str, since: int) -> str:
+    """Whose keys seal what the stage derives after the erasure at that offset, until the next."""
+    return f"{state_subject}@{since}"
 
 
 def event_of(codec: Codec, wire: bytes, *, where: str) -> Event:

@@ -78,7 +78,7 @@ class FaustWorker:
     was taken is finished, sent and committed.
 
     ``history`` reads the raw topic (partition, scope, below offset); it is asked only after an
-    erasure of single events.
+    erasure.
     """
 
     def __init__(
@@ -103,7 +103,12 @@ class FaustWorker:
                 target=candidates,
                 dead_letters=settings.topic(DEAD_LETTERS),
                 make=lambda table, partition: Deriving(
-                    pipeline, codec, table, partition, history(partition)
+                    pipeline,
+                    codec,
+                    table,
+                    partition,
+                    history(partition),
+                    generation=worker.generation,
                 ),
             ),
             _StageAgent(
@@ -112,7 +117,9 @@ class FaustWorker:
                 source=candidates,
                 target=settings.topic(f"{worker.generation}.{MEMORIES}"),
                 dead_letters=settings.topic(DEAD_LETTERS),
-                make=lambda table, partition: Resolving(pipeline, codec, table, partition),
+                make=lambda table, partition: Resolving(
+                    pipeline, codec, table, partition, generation=worker.generation
+                ),
             ),
         ]
         self.app.on_partitions_assigned.connect(self._forget, weak=False)
@@ -297,7 +304,10 @@ class _StageAgent:
         while True:
             stage, table = self._stage_of(partition)
             try:
-                made = stage(messages)
+                if stage.takes_long(messages):
+                    made = await asyncio.to_thread(stage, messages)
+                else:
+                    made = stage(messages)
                 stage.state.flush(self._committed(partition))
             except LogUnavailable as error:
                 self._open.pop(partition)

@@ -287,12 +287,18 @@ class PostgresKeyRing:
         self._pause(self._cache_s)
         return gone
 
+    def keys(self, subject: str) -> list[str]:
+        return self._ids(subject, destroyed=False)
+
     def destroyed(self, subject: str) -> list[str]:
+        return self._ids(subject, destroyed=True)
+
+    def _ids(self, subject: str, *, destroyed: bool) -> list[str]:
         query = (
-            "SELECT key_id FROM memstream_keys WHERE subject_sha256 = %s AND key IS NULL"
+            "SELECT key_id FROM memstream_keys WHERE subject_sha256 = %s AND (key IS NULL) = %s"
             " ORDER BY number"
         )
-        values = (_sha256(subject),)
+        values = (_sha256(subject), destroyed)
         rows = self._ask("read", lambda connection: connection.execute(query, values).fetchall())
         return [key_id for (key_id,) in rows]
 

@@ -188,10 +188,17 @@ class SqliteKeyRing:
             self._check_gone([bytes(key) for _, key in gone])
             return [key_id for key_id, _ in gone]
 
+    def keys(self, subject: str) -> list[str]:
+        return self._ids(subject, destroyed=False)
+
     def destroyed(self, subject: str) -> list[str]:
+        return self._ids(subject, destroyed=True)
+
+    def _ids(self, subject: str, *, destroyed: bool) -> list[str]:
+        query = "SELECT key_id FROM keys WHERE subject = ? AND (key IS NULL) = ? ORDER BY number"
         with self._guard("read"):
-            query = "SELECT key_id FROM keys WHERE subject = ? AND key IS NULL ORDER BY number"
-            return [key_id for (key_id,) in self._connection.execute(query, (subject,)).fetchall()]
+            found = self._connection.execute(query, (subject, destroyed)).fetchall()
+            return [key_id for (key_id,) in found]
 
     def nonce(self) -> bytes:
         return self._nonces.draw()

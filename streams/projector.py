@@ -14,7 +14,7 @@ import structlog
 
 from memstream.projections.projection import Projection, Step
 from memstream.schemas.errors import MemstreamError
-from memstream.streams.bundles import Bundle, BundleCodec, Place
+from memstream.streams.bundles import LAST_PART, Bundle, BundleCodec, Place
 from memstream.streams.stages import DUPLICATE, BrokenSequence
 
 AT_ONCE = 2_000
@@ -99,7 +99,7 @@ class Projector:
         applied = 0
         for partition in range(self._partitions):
             following = had.get(partition, 0)
-            before = Place(following - 1)
+            before = Place(following - 1, LAST_PART)
             # A raw message leads to one bundle at least, so the next one is not before this.
             offset = read.get(partition, following)
             while offset < ends.get(partition, 0) and keep_going():

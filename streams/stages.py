@@ -20,36 +20,34 @@ from memstream.processors.gate import GateMark
 from memstream.processors.pipeline import Pipeline, Processor, key
 from memstream.schemas.codec import Codec
 from memstream.schemas.errors import (
-    InvalidEvent,
     KeyDestroyed,
     LogUnavailable,
     MemstreamError,
     ProjectionDamaged,
-    SealBroken,
-    UnknownEventType,
 )
 from memstream.schemas.events import ErasureRequested, Event
 from memstream.streams.bundles import (
     BUNDLE_VERSION,
+    DEAD_LETTERED,
+    DUPLICATE,
+    ERASED,
+    LAST_PART,
     Bundle,
     BundleCodec,
     Place,
     StateSeal,
     event_of,
 )
+from memstream.streams.scope_history import Message, ScopeHistory, Told, Unreadable
 from memstream.streams.versioned_state import Table, VersionedState
 
 DERIVING = ("gate", "extract")
 RESOLVING = ("resolve", "enrich")
 
-ERASED, DEAD_LETTERED, DUPLICATE = "erased", "dead_lettered", "duplicate"
-"""Outcomes of a raw event that no decision is made about."""
-
 _LOGGER = structlog.get_logger(__name__)
+_ERASURE = b"erasure.requested"
 _TICK = timedelta(microseconds=1)
 
-Message = tuple[int, bytes]
-"""(offset, value) of one message of the partition."""
 History = Callable[[str, int], Iterable[Message]]
 """The messages of one scope in the raw topic's partition, below an offset."""
 
@@ -64,6 +62,17 @@ class _Recorded(msgspec.Struct, frozen=True):
     at: datetime
 
 
+class _Erasures(msgspec.Struct, frozen=True):
+    """The scope's erasures: where the last one was read, and the keys that they name."""
+
+    at: int = -1
+    keys: tuple[str, ...] = ()
+
+
+class _Gone(msgspec.Struct, frozen=True):
+    """An event of this id was erased: it does not come back."""
+
+
 _NOT_THE_EVENTS = (ProjectionDamaged, LogUnavailable)
 """The store's or the key ring's fault: the batch is taken again."""
 
@@ -72,12 +81,21 @@ class Deriving:
     """The first stage of one partition: raw events to bundles of decisions and candidates."""
 
     def __init__(
-        self, pipeline: Pipeline, codec: Codec, table: Table, partition: int, history: History
+        self,
+        pipeline: Pipeline,
+        codec: Codec,
+        table: Table,
+        partition: int,
+        history: History,
+        *,
+        generation: str,
     ) -> None:
+        """``generation`` names what seals the state; two that run at once differ in it."""
         self._processors = _part(pipeline, DERIVING)
         self._codec = codec
-        self._bundles = BundleCodec(codec)
-        self.state = VersionedState(table, StateSeal(codec, "deriving"))
+        self._seal = StateSeal(codec, generation, "deriving")
+        self._bundles = BundleCodec(codec, self._seal)
+        self.state = VersionedState(table, self._seal)
         self._partition = partition
         self._position = _position_of(partition)
         self._history = history
@@ -94,9 +112,10 @@ class Deriving:
             self.state.begin(offset)
             before = self.state.get(self._position, Place) or Place()
             bundles = list(self._bundles_of(offset, wire))
-            for part, bundle in enumerate(bundles):
+            for number, bundle in enumerate(bundles):
+                part = bundle.part or number
                 placed = msgspec.structs.replace(
-                    bundle, after=before.offset, part=part, last=part == len(bundles) - 1
+                    bundle, after=before.offset, part=part, last=number == len(bundles) - 1
                 )
                 made.append(self._bundles.encode(placed))
                 if placed.outcome == DEAD_LETTERED:
@@ -105,27 +124,44 @@ class Deriving:
                 state.put(self._position, Place(offset))
         return made
 
+    def takes_long(self, messages: Sequence[Message]) -> bool:
+        """Whether the batch may read a scope's history and destroy keys: for seconds, or longer."""
+        return any(_ERASURE in wire for _, wire in messages)
+
     def _bundles_of(self, offset: int, wire: bytes) -> Iterable[Bundle]:
-        scope, event_id, event, error = self._read(offset, wire)
+        scope, event_id, key_id = self._bundles.names(wire)
         empty = Bundle(
             version=BUNDLE_VERSION, partition=self._partition, offset=offset, after=-1, part=0,
             last=True, scope=scope, event_id=event_id, outcome="", recordedtime=None, raw=b"",
             key_id="", derived=b"",
         )  # fmt: skip
         replace = msgspec.structs.replace
+        erasures = _erasures_of(self.state, scope)
+        if erasures.at >= 0:
+            if self.state.get(key(scope, "gone", event_id), _Gone) is not None:
+                yield replace(empty, outcome=DUPLICATE)
+                return
+            if key_id in erasures.keys:
+                # It was on its way when the request was written: a copy of it comes.
+                yield replace(empty, outcome=ERASED)
+                return
+        try:
+            event = self._event(offset, wire)
+        except Unreadable as error:
+            yield self._bundles.with_error(replace(empty, raw=wire), error, erasures.at)
+            return
         if event is None:
-            outcome = DEAD_LETTERED if error else ERASED
-            yield replace(empty, outcome=outcome, error=error, raw=wire if error else b"")
-            return
-        event, met = self._placed(event)
-        if met:
+            # Of a request, some bundles may have been sent when it could be read still.
+            part = LAST_PART if _ERASURE in wire else 0
+            yield replace(empty, outcome=ERASED, part=part)
+        elif self.state.get(key(event.subject, "event", event.id), GateMark) is not None:
             yield replace(empty, outcome=DUPLICATE)
-            return
-        if isinstance(event.data, ErasureRequested):
-            yield from self._derived_again(empty, event, event.data)
-        yield self._bundle(empty, event, wire)
+        elif isinstance(event.data, ErasureRequested):
+            yield from self._derived_again(empty, wire)
+        else:
+            yield self._bundle(empty, self._timed(event), wire, erasures.at)
 
-    def _bundle(self, empty: Bundle, event: Event, wire: bytes) -> Bundle:
+    def _bundle(self, empty: Bundle, event: Event, wire: bytes, since: int) -> Bundle:
         """One event through the processors; its failure is a dead letter."""
         replace = msgspec.structs.replace
         empty = replace(empty, event_id=event.id, recordedtime=event.recordedtime, raw=wire)
@@ -135,78 +171,76 @@ class Deriving:
         except _NOT_THE_EVENTS:
             raise
         except Exception as error:
-            return _dead_letter(empty, error)
-        try:
-            return self._bundles.with_flowing(empty, flowing, event, self._bundles.names(wire)[2])
-        except KeyDestroyed:
-            return replace(empty, outcome=ERASED, raw=b"")
+            return _dead_letter(self._bundles, empty, error, since)
+        return self._bundles.with_flowing(empty, flowing, event, since)
 
-    def _derived_again(
-        self, empty: Bundle, request: Event, data: ErasureRequested
-    ) -> Iterable[Bundle]:
-        """The scope as if what the request names had never been: its state is cleared, and the
-        events that stay are derived anew, in the order of the log. Decided by what the request
-        says alone, never by which keys happen to be gone already."""
-        scope = empty.scope
-        recorded = self.state.get(key(scope, "recorded"), _Recorded)
-        self.state.clear(scope)
-        yield msgspec.structs.replace(empty, clears=True)
-        if data.events:
-            history = [
-                (offset, wire, event)
-                for offset, wire in self._history(scope, empty.offset)
-                if (event := self._read(offset, wire)[2]) is not None
-            ]
-            requests = [
-                (offset, event.data)
-                for offset, _, event in history
-                if isinstance(event.data, ErasureRequested)
-            ]
-            for offset, wire, event in history:
-                later = [each for at, each in [*requests, (empty.offset, data)] if at > offset]
-                if _is_gone(event.id, self._bundles.names(wire)[2], later):
-                    continue
-                event, met = self._placed(event)
-                if not met:
-                    yield self._bundle(empty, event, wire)
-        if recorded is not None:
+    def _derived_again(self, empty: Bundle, request: bytes) -> Iterable[Bundle]:
+        """The scope as if what was erased had never been: its state is cleared, and the events
+        that stay are derived anew, each at its place, the request among them."""
+        scope, at = empty.scope, empty.offset
+        history = ScopeHistory(self._codec, scope, [*self._history(scope, at), (at, request)])
+        erasures = _Erasures(at, tuple(sorted(history.void)))
+        before = tuple(each for each in history.erasures if each < at)
+        _clear(self.state, self._seal, scope, before, erasures)
+        yield msgspec.structs.replace(empty, clears=True, before=before)
+        for told in history:
+            yield self._told_again(empty, history, told)
+
+    def _told_again(self, empty: Bundle, history: ScopeHistory, told: Told) -> Bundle:
+        replace = msgspec.structs.replace
+        empty = replace(empty, event_id=told.id)
+        recorded = self._recorded(told.first.subject, told.first.recordedtime)
+        if history.is_erased(told):
             with self.state.isolated() as state:
-                state.put(key(scope, "recorded"), recorded)
-
-    def _read(self, offset: int, wire: bytes) -> tuple[str, str, Event | None, str]:
-        """(scope, event id, event, error). No event and no error: it was erased."""
-        where = f"partition {self._partition} offset {offset}"
+                state.put(key(told.first.subject, "gone", told.id), _Gone())
+            return replace(empty, outcome=ERASED)
+        copy = history.kept(told)
         try:
-            event = event_of(self._codec, wire, where=where)
-        except KeyDestroyed:
-            return (*self._bundles.names(wire)[:2], None, "")
-        except (InvalidEvent, SealBroken, UnknownEventType) as error:
-            return (*self._bundles.names(wire)[:2], None, f"{type(error).__name__}: {error}"[:500])
-        return event.subject, event.id, event, ""
+            event = None if copy is None else self._event(copy.offset, copy.wire)
+        except Unreadable as error:
+            assert copy is not None
+            return self._bundles.with_error(replace(empty, raw=copy.wire), error, empty.offset)
+        if copy is None or event is None:
+            return replace(empty, outcome=ERASED)
+        event = replace(event, recordedtime=recorded)
+        return self._bundle(empty, event, copy.wire, empty.offset)
 
-    def _placed(self, event: Event) -> tuple[Event, bool]:
-        """The event with a recorded time later than all before it in its scope, whatever clocks
-        the producers had, and whether its id was met before."""
-        scope, state = event.subject, self.state
-        if state.get(key(scope, "event", event.id), GateMark) is not None:
-            return event, True
-        before = state.get(key(scope, "recorded"), _Recorded)
-        recorded = event.recorded_at
+    def _event(self, offset: int, wire: bytes) -> Event | None:
+        """The event; None where its key was destroyed. Raises an ``Unreadable`` error."""
+        try:
+            where = f"partition {self._partition} offset {offset}"
+            return event_of(self._codec, wire, where=where)
+        except KeyDestroyed:
+            return None
+
+    def _timed(self, event: Event) -> Event:
+        recorded = self._recorded(event.subject, event.recorded_at)
+        if recorded == event.recordedtime:
+            return event
+        return msgspec.structs.replace(event, recordedtime=recorded)
+
+    def _recorded(self, scope: str, recorded: datetime | None) -> datetime:
+        """A recorded time later than all before it in its scope, whatever clocks the producers
+        had."""
+        assert recorded is not None, "row_of always sets it"
+        before = self.state.get(key(scope, "recorded"), _Recorded)
         if before is not None and recorded <= before.at:
             recorded = before.at + _TICK
-            event = msgspec.structs.replace(event, recordedtime=recorded)
-        with state.isolated() as view:
-            view.put(key(scope, "recorded"), _Recorded(recorded))
-        return event, False
+        with self.state.isolated() as state:
+            state.put(key(scope, "recorded"), _Recorded(recorded))
+        return recorded
 
 
 class Resolving:
     """The second stage of one partition: bundles of candidates to bundles of memories."""
 
-    def __init__(self, pipeline: Pipeline, codec: Codec, table: Table, partition: int) -> None:
+    def __init__(
+        self, pipeline: Pipeline, codec: Codec, table: Table, partition: int, *, generation: str
+    ) -> None:
         self._processors = _part(pipeline, RESOLVING)
-        self._bundles = BundleCodec(codec)
-        self.state = VersionedState(table, StateSeal(codec, "resolving"))
+        self._seal = StateSeal(codec, generation, "resolving")
+        self._bundles = BundleCodec(codec, self._seal)
+        self.state = VersionedState(table, self._seal)
         self._partition = partition
         self._position = _position_of(partition)
         self.dead_letters: list[bytes] = []
@@ -241,29 +275,50 @@ class Resolving:
                 state.put(self._position, Place(bundle.offset, bundle.part, bundle.last))
         return made
 
+    def takes_long(self, messages: Sequence[Message]) -> bool:
+        """Whether the batch destroys keys, which takes seconds."""
+        return any(self._bundles.decode(each, where="").clears for _, each in messages)
+
     def _resolved(self, bundle: Bundle) -> Bundle:
         replace = msgspec.structs.replace
         if bundle.clears:
-            self.state.clear(bundle.scope)
+            erasures = _Erasures(bundle.offset)
+            _clear(self.state, self._seal, bundle.scope, bundle.before, erasures)
             return bundle
-        if not bundle.derived:
+        if not bundle.derived or bundle.outcome == DEAD_LETTERED:
             return bundle
         raw = self._bundles.raw(bundle)
+        since = _erasures_of(self.state, bundle.scope).at
         try:
             flowing = self._bundles.flowing(bundle, raw)
             with self.state.isolated() as state:
                 flowing = _through(self._processors, state, flowing)
             derived = [each for each in flowing if each is not raw]
-            return self._bundles.with_flowing(bundle, derived, None, bundle.key_id)
+            return self._bundles.with_flowing(bundle, derived, None, since)
         except KeyDestroyed:
             return replace(bundle, outcome=ERASED, raw=b"", key_id="", derived=b"")
         except _NOT_THE_EVENTS:
             raise
         except Exception as error:
-            return _dead_letter(bundle, error)
+            return _dead_letter(self._bundles, bundle, error, since)
 
 
-def _dead_letter(bundle: Bundle, error: Exception) -> Bundle:
+def _erasures_of(state: VersionedState, scope: str) -> _Erasures:
+    return (state.get(key(scope, "erasures"), _Erasures) if scope else None) or _Erasures()
+
+
+def _clear(
+    state: VersionedState, seal: StateSeal, scope: str, before: Sequence[int], erasures: _Erasures
+) -> None:
+    """Destroys what was derived, and the state. Since when it was derived is not taken from the
+    state: a request whose own key is gone is read over when a batch is taken again."""
+    seal.forget_derived(scope, before)
+    state.clear(scope)
+    with state.isolated():
+        state.put(key(scope, "erasures"), erasures)
+
+
+def _dead_letter(codec: BundleCodec, bundle: Bundle, error: Exception, since: int) -> Bundle:
     """The bundle of an event whose processing failed: nothing is derived, and it says why."""
     _LOGGER.error(
         "dead_letter",
@@ -273,21 +328,11 @@ def _dead_letter(bundle: Bundle, error: Exception) -> Bundle:
         offset=bundle.offset,
         error=type(error).__name__,
     )
-    told = f"{type(error).__name__}: {error}"[:500]
-    return msgspec.structs.replace(
-        bundle, outcome=DEAD_LETTERED, error=told, key_id="", derived=b""
-    )
+    return codec.with_error(bundle, error, since)
 
 
 def _position_of(partition: int) -> str:
     return key("", "position", str(partition))
-
-
-def _is_gone(event_id: str, key_id: str, requests: Iterable[ErasureRequested]) -> bool:
-    """Whether one of the requests names the event, its key (its copy comes later), or all."""
-    return any(
-        not each.events or event_id in each.events or key_id in each.keys for each in requests
-    )
 
 
 def _part(pipeline: Pipeline, names: Sequence[str]) -> list[Processor]:

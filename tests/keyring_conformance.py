@@ -123,6 +123,16 @@ class KeyRingConformance(ABC):
                 each.key_by_id(key_id)
             assert each.key_for(ADA)[0] != key_id
 
+    def test_the_keys_that_are_left_are_listed_in_their_order(self, ring: KeyRing) -> None:
+        assert ring.keys(ADA) == []
+        made = [ring.key_for(ADA)[0], *(ring.rotate(ADA)[0] for _ in range(3))]
+        ring.key_for(BOB)
+        assert ring.keys(ADA) == made
+        ring.destroy(ADA, key_ids=[made[1], made[3]])
+        assert ring.keys(ADA) == [made[0], made[2]]
+        ring.destroy(ADA)
+        assert ring.keys(ADA) == []
+
     def test_rotation_keeps_old_keys_readable_until_they_are_destroyed(self, ring: KeyRing) -> None:
         old_id, old = ring.key_for(ADA)
         new_id, new = ring.rotate(ADA)
