@@ -42,7 +42,8 @@ from memstream.streams.changelog import (
 from memstream.streams.kafka_settings import KafkaSettings, tls_context
 from memstream.streams.kafka_topics import CANDIDATES, DEAD_LETTERS, EVENTS, MEMORIES
 from memstream.streams.metrics import Reached
-from memstream.streams.stages import BrokenSequence, Deriving, History, Message, Resolving
+from memstream.streams.scope_history import Message
+from memstream.streams.stages import BrokenSequence, Deriving, History, Resolving
 
 MOST_IN_BATCH = 1_000
 """Messages a stage takes at once."""

@@ -14,8 +14,8 @@ import structlog
 
 from memstream.projections.projection import Projection, Step
 from memstream.schemas.errors import MemstreamError
-from memstream.streams.bundles import LAST_PART, Bundle, BundleCodec, Place
-from memstream.streams.stages import DUPLICATE, BrokenSequence
+from memstream.streams.bundles import DUPLICATE, LAST_PART, Bundle, BundleCodec, Place
+from memstream.streams.stages import BrokenSequence
 
 AT_ONCE = 2_000
 """Bundles a projection applies at once."""

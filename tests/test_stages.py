@@ -33,8 +33,8 @@ from memstream.streams.bundles import Bundle, BundleCodec, Place, StateSeal
 from memstream.streams.clock import SystemClock
 from memstream.streams.kafka_messages import message_of
 from memstream.streams.keyring_in_sqlite import SqliteKeyRing
-from memstream.streams.scope_history import ScopeHistory
-from memstream.streams.stages import BrokenSequence, Deriving, Message, Resolving
+from memstream.streams.scope_history import Message, ScopeHistory
+from memstream.streams.stages import BrokenSequence, Deriving, Resolving
 from memstream.streams.versioned_state import Table, VersionedState
 
 PIPELINE = standard_pipeline()
