@@ -22,7 +22,6 @@ from memstream.schemas.events import WriteDecided
 from memstream.streams.bundles import Bundle, BundleCodec
 from memstream.streams.clock import Clock
 from memstream.streams.scope_history import Message
-from memstream.streams.stages import 
 
 _LOGGER = structlog.get_logger(__name__)
 _BATCHES = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000, 2_000)
