@@ -32,6 +32,7 @@ from memstream.schemas.events import Event
 from memstream.schemas.memories import Memory
 from memstream.schemas.scope import Scope
 from memstream.schemas.sealing import Sealer
+from memstream.service.cluster_erasing import WAIT_SECONDS, appended_again, erased_on_kafka
 from memstream.service.cluster_examining import examined_cluster
 from memstream.service.cluster_settings import ClusterSettings, NotOnKafka, generation_of, key_ring
 from memstream.service.directory import stamp_of
@@ -91,6 +92,7 @@ class ClusterHost:
         self._given = index
         self._watch = watch
         self._opening = threading.RLock()
+        self._erasing = threading.Lock()
         self._view: _View | None = None
         self._worker: Worker | None = None
         self.later = Later(self.append)
@@ -138,8 +140,10 @@ class ClusterHost:
 
     def append(self, groups: Sequence[Sequence[Event]]) -> list[Position]:
         """Appends all events durably; one position per group, at the group's last event."""
-        rows = [self.codec.to_row(event) for group in groups for event in group]
+        events = [event for group in groups for event in group]
+        rows = [self.codec.to_row(event) for event in events]
         positions = self.log.append(rows)
+        appended_again(self, events, rows)
         if self._worker is not None:
             self._worker.wake()
         found: list[Position] = []
@@ -165,7 +169,7 @@ class ClusterHost:
         view = self.view
         reasons: list[str] = []
         if after is not None:
-            missing = self._wait({after.partition: after.offset + 1}, wait_s)
+            missing = self.wait_for({after.partition: after.offset + 1}, wait_s)
             if missing:
                 reasons.append(
                     f"the index is stale by {missing} events: workers or the projector have not "
@@ -179,7 +183,7 @@ class ClusterHost:
         """Returns when everything recorded before the call is in the index. ``TimeoutError``."""
         self.later.wait(timeout_s)
         ends = self.log.end_offsets()
-        missing = self._wait(ends, timeout_s)
+        missing = self.wait_for(ends, timeout_s)
         if missing:
             raise TimeoutError(
                 f"flush: {missing} events are not indexed after {timeout_s:g} s; mend: see that "
@@ -187,7 +191,7 @@ class ClusterHost:
                 f"{self.generation}, and a projector {self.worker_error()}".rstrip()
             )
 
-    def _wait(self, ends: dict[int, int], timeout_s: float | None) -> int:
+    def wait_for(self, ends: dict[int, int], timeout_s: float | None) -> int:
         """How many events are still missing when the time is over; 0 once none is."""
         deadline = Deadline(timeout_s)
         pause = threading.Event()
@@ -259,8 +263,10 @@ class ClusterHost:
         raise NotOnKafka("replay: mend: memstream migrate --to-directory, and replay there")
 
     def erase(self, scope: Scope, event: str | None, reason: str) -> ErasureReport:
-        """See ``cluster_erasing``."""
-        raise NotOnKafka(f"erase {event or 'all'} of {scope.path} ({reason}): not offered yet")
+        """See ``cluster_erasing``. One at a time in a process; waits for workers and projector."""
+        self.later.wait(None)
+        with self._erasing:
+            return erased_on_kafka(self, scope, event, reason, wait_s=WAIT_SECONDS)
 
     def snapshot(self, target: Path, *, overwrite: bool) -> dict[str, Any]:
         """The analytics tables as Parquet."""

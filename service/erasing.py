@@ -28,7 +28,7 @@ from memstream.schemas.scope import Scope
 from memstream.service.reports import ErasureReport
 from memstream.service.searching import files_that_hold
 from memstream.service.snapshots import renewed_snapshots
-from memstream.streams.clock import new_id
+from memstream.streams.clock import Clock, new_id
 
 if TYPE_CHECKING:
     from memstream.service.host import Host
@@ -38,7 +38,7 @@ SHORTEST_NEEDLE = 8
 
 _SAID = ("text", "value", "note", "query", "replacement", "answer")
 """The fields of events that hold what was said. What an actor or a tool is called is none."""
-_SAID_OFTEN = ("prompt", "arguments", "reason")
+SAID_OFTEN = ("prompt", "arguments", "reason")
 """Fields that many events repeat by nature: looked for unless they do."""
 
 
@@ -54,19 +54,19 @@ def erased(host: Host, scope: Scope, event_id: str | None, reason: str) -> Erasu
     strange = _undecoded(host, scope, None if whole else names, readable)
     memories = {each.id for each in before if whole or set(names) & set(each.supports)}
     gone = plan.content.events
-    needles = _needles(victims, [each for each in before if whole or gone & set(each.supports)])
+    needles = needles_of(victims, [each for each in before if whole or gone & set(each.supports)])
     # What a correction said is right stays.
-    needles = {each: text for each, text in needles.items() if not _is_kept(text, plan.restated)}
+    needles = {each: text for each, text in needles.items() if not is_kept(text, plan.restated)}
     ring = host.files.ring
     keys_before = len(ring.destroyed(scope.path))
     # The request is sealed under the new key; what is to go stays under the keys before it.
     ring.rotate(scope.path)
-    host.append([[_request(host, scope, names, reason), *plan.restated]])
+    host.append([[request_of(host.clock, scope, names, reason), *plan.restated]])
     host.flush()
     host.files.forget_copies(host.generation)
     renewed, left = renewed_snapshots(host, scope.path, (*names, *plan.scrubbed))
     after = host.versions(scope)
-    often = _needles(victims, (), fields=_SAID_OFTEN).keys() - needles.keys()
+    often = needles_of(victims, (), fields=SAID_OFTEN).keys() - needles.keys()
     often |= {each for each in strange if len(each.encode()) >= SHORTEST_NEEDLE}
     also_in, said = _also_said(host, scope, needles, after)
     needles |= {each: each for each in often}
@@ -95,15 +95,18 @@ def erased(host: Host, scope: Scope, event_id: str | None, reason: str) -> Erasu
     )
 
 
-def _request(host: Host, scope: Scope, names: tuple[str, ...], reason: str) -> Event:
+def request_of(
+    clock: Clock, scope: Scope, names: tuple[str, ...], reason: str, keys: tuple[str, ...] = ()
+) -> Event:
+    """The event that asks for the erasure of the named events; of the whole scope without names."""
     return Event(
-        id=new_id(host.clock),
+        id=new_id(clock),
         type="erasure.requested",
         subject=scope.path,
-        time=host.clock.now(),
+        time=clock.now(),
         source=Source("admin_edit", int(TRUST_CEILING["admin_edit"])),
         # No names mean the whole scope, so they are the ids and not what is still readable.
-        data=ErasureRequested(events=names, reason=reason),
+        data=ErasureRequested(events=names, reason=reason, keys=keys),
     )
 
 
@@ -142,7 +145,7 @@ def _undecoded(
         if entry.row.id in readable or (names is not None and entry.row.id not in names):
             continue
         try:
-            found |= _strings(msgspec.json.decode(host.files.codec.plain(entry.row)))
+            found |= strings_in(msgspec.json.decode(host.files.codec.plain(entry.row)))
         except (KeyDestroyed, SealBroken, msgspec.DecodeError):
             continue
     return found
@@ -151,7 +154,7 @@ def _undecoded(
 # What to look for
 
 
-def _needles(
+def needles_of(
     victims: Iterable[Event], versions: Iterable[Memory], *, fields: Sequence[str] = _SAID
 ) -> dict[str, str]:
     """The strings to look for, each with the erased text it stands for: the texts and values
@@ -161,7 +164,7 @@ def _needles(
         if not isinstance(event.data, ErasureRequested):
             built = msgspec.to_builtins(event.data)
             for name in fields:
-                texts |= _strings(built.get(name))
+                texts |= strings_in(built.get(name))
     for memory in versions:
         texts |= {memory.text, memory.value, memory.quote, memory.context}
     found: dict[str, str] = {}
@@ -175,18 +178,20 @@ def _needles(
     return found
 
 
-def _is_kept(text: str, statements: Sequence[Event]) -> bool:
+def is_kept(text: str, statements: Sequence[Event]) -> bool:
+    """Whether one of the statements says the text: what a correction says is right stays."""
     said = [msgspec.to_builtins(each.data) for each in statements]
     return any(text in each[name] for each in said for name in ("text", "value") if name in each)
 
 
-def _strings(value: object) -> set[str]:
+def strings_in(value: object) -> set[str]:
+    """Every string in what was decoded from JSON."""
     if isinstance(value, str):
         return {value}
     if isinstance(value, dict):
-        return set().union(*map(_strings, value.keys()), *map(_strings, value.values()))
+        return set().union(*map(strings_in, value.keys()), *map(strings_in, value.values()))
     if isinstance(value, list | tuple):
-        return set().union(*map(_strings, value))
+        return set().union(*map(strings_in, value))
     return set()
 
 
@@ -195,7 +200,7 @@ def _also_said(
 ) -> tuple[list[str], set[str]]:
     """The events of the scope that are left and hold an erased text, or say the same in other
     words; and those texts. Read as bytes, so that events of a newer release are looked at too."""
-    spelled = [(_spelled(needle), text) for needle, text in needles.items()]
+    spelled = [(spelled(needle), text) for needle, text in needles.items()]
     events: list[str] = []
     said: set[str] = set()
     for entry in host.files.log.of_subject(scope.path):
@@ -259,5 +264,6 @@ def _is_said_in_other_scopes(host: Host, scope: Scope, text: str) -> bool:
     return duck is not None and duck.holds_text(text, outside=scope.path)
 
 
-def _spelled(text: str) -> bytes:
+def spelled(text: str) -> bytes:
+    """The text as JSON spells it, without the quotation marks."""
     return msgspec.json.encode(text)[1:-1]

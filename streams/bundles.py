@@ -173,6 +173,13 @@ class BundleCodec:
             )  # fmt: skip
         return events
 
+    def plain(self, bundle: Bundle) -> bytes:
+        """What was derived, as it was sealed; nothing where its key was destroyed."""
+        try:
+            return self._opened(bundle)
+        except KeyDestroyed:
+            return b""
+
     def readable(self, bundle: Bundle, raw: Event | None) -> list[Event]:
         """As ``flowing``; nothing where the content was erased."""
         try:

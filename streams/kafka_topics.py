@@ -65,6 +65,19 @@ def derived_topics(settings: KafkaSettings, generation: str) -> tuple[TopicSpec,
     return _specs(settings, names)
 
 
+def generations(settings: KafkaSettings) -> list[str]:
+    """The generations that have topics, whether or not anybody works on them."""
+    with _administering(settings, "listed") as admin:
+        names = admin.list_topics()
+    head, tail = settings.topic(""), f".{MEMORIES}"
+    found = [
+        each[len(head) : -len(tail)]
+        for each in names
+        if each.startswith(head) and each.endswith(tail)
+    ]
+    return sorted(each for each in found if each and "." not in each)
+
+
 def _specs(settings: KafkaSettings, names: Sequence[str]) -> tuple[TopicSpec, ...]:
     kept = {
         "cleanup.policy": "delete",

@@ -175,6 +175,14 @@ class KafkaLog:
                 seen.add(copy)
                 yield entry
 
+    def messages_of(self, subject: str) -> Iterator[tuple[int, bytes]]:
+        """(offset, value) of every message of one scope, every copy among them, undecoded, up to
+        the end at the first step. Reads the whole partition."""
+        self._check_process()
+        partition = partition_of(subject, self.partitions)
+        end = self._reader.end_offset(partition)
+        return self._reader.history(partition, subject, end)
+
     def replace_all(self, entries: Iterable[Entry]) -> None:
         """Always refused: a topic cannot be rewritten."""
         for entry in entries:

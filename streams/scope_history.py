@@ -25,6 +25,9 @@ Unreadable = (InvalidEvent, SealBroken, UnknownEventType)
 """What is wrong with one event only."""
 
 
+_UNOPENED = (KeyDestroyed, *Unreadable)
+
+
 class Copy(msgspec.Struct, frozen=True):
     """One message that holds the event."""
 
@@ -86,9 +89,10 @@ class ScopeHistory:
         return iter(self.events.values())
 
     def is_erased(self, told: Told) -> bool:
-        """Whether a request that came after the event names it, or everything."""
+        """Whether a request that came after the event names it, or everything: then all goes that
+        only the keys it names can open. What was recorded under a newer key meanwhile stays."""
         return any(
-            place > told.place and (not each.events or told.id in each.events)
+            place > told.place and (told.id in each.events if each.events else _only(told, each))
             for place, each in self.requests.values()
         )
 
@@ -114,7 +118,7 @@ class ScopeHistory:
         for copy in told.copies:
             try:
                 event = self._codec.from_row(copy.row)
-            except (KeyDestroyed, *Unreadable):
+            except _UNOPENED:
                 continue
             if isinstance(event.data, ErasureRequested):
                 return event.data
@@ -129,6 +133,6 @@ def readable(codec: Codec, history: ScopeHistory) -> dict[str, Event]:
         if copy is not None:
             try:
                 found[told.id] = codec.from_row(copy.row)
-            except (KeyDestroyed, *Unreadable):
+            except _UNOPENED:
                 continue
     return found
