@@ -75,6 +75,7 @@ class ScopeHistory:
                 request = self._request(told)
                 if request is not None:
                     self.requests[told.id] = told.place, request
+        self._named: dict[int, frozenset[str]] = {}
         self.erasures = sorted(
             copy.offset
             for told in self.events.values()
@@ -90,11 +91,20 @@ class ScopeHistory:
 
     def is_erased(self, told: Told) -> bool:
         """Whether a request that came after the event names it, or everything: then all goes that
-        only the keys it names can open. What was recorded under a newer key meanwhile stays."""
+        only the keys named until then can open. What was recorded under a newer key while the
+        request was written stays."""
         return any(
-            place > told.place and (told.id in each.events if each.events else _only(told, each))
+            place > told.place
+            and (told.id in each.events if each.events else self._is_under(told, place, each))
             for place, each in self.requests.values()
         )
+
+    def _is_under(self, told: Told, place: int, request: ErasureRequested) -> bool:
+        named = self._named.get(place)
+        if named is None:
+            before = [each.keys for at, each in self.requests.values() if at <= place]
+            named = self._named[place] = frozenset(key for keys in before for key in keys)
+        return not request.keys or all(copy.row.key_id in named for copy in told.copies)
 
     def kept(self, told: Told) -> Copy | None:
         """The copy that stands for the event: the first that opens with a key that no request
