@@ -200,7 +200,7 @@ def _also_said(
 ) -> tuple[list[str], set[str]]:
     """The events of the scope that are left and hold an erased text, or say the same in other
     words; and those texts. Read as bytes, so that events of a newer release are looked at too."""
-    spelled = [(spelled(needle), text) for needle, text in needles.items()]
+    forms = [(spelled(needle), text) for needle, text in needles.items()]
     events: list[str] = []
     said: set[str] = set()
     for entry in host.files.log.of_subject(scope.path):
@@ -208,7 +208,7 @@ def _also_said(
             plain = host.files.codec.plain(entry.row)
         except (KeyDestroyed, SealBroken):
             continue
-        here = {text for needle, text in spelled if needle in plain}
+        here = {text for form, text in forms if form in plain}
         if here:
             events.append(entry.row.id)
             said |= here

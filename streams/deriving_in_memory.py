@@ -12,17 +12,23 @@ from memstream.streams.bundles import BundleCodec
 from memstream.streams.stages import Deriving, Resolving
 
 
-class _Table(dict[bytes, bytes]):
+class _Table:
     """The entries of one stage."""
 
+    def __init__(self) -> None:
+        self._entries: dict[bytes, bytes] = {}
+
+    def get(self, key: bytes) -> bytes | None:
+        return self._entries.get(key)
+
     def put(self, key: bytes, entry: bytes) -> None:
-        self[key] = entry
+        self._entries[key] = entry
 
     def delete(self, key: bytes) -> None:
-        self.pop(key, None)
+        self._entries.pop(key, None)
 
-    def keys(self, prefix: bytes = b"") -> Iterator[bytes]:  # type: ignore[override]
-        return iter([each for each in self if each.startswith(prefix)])
+    def keys(self, prefix: bytes) -> Iterator[bytes]:
+        return iter([each for each in self._entries if each.startswith(prefix)])
 
 
 def derived_versions(pipeline: Pipeline, events: Iterable[Event]) -> list[Memory]:
