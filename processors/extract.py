@@ -52,7 +52,7 @@ LONGEST_CONTEXT = 2000
 """Characters of a turn that go with each of its assertions, to find it by."""
 MOST_OF_ONE_SLOT = 32
 """Facts that one event may state of a slot that has one value."""
-_VERSION = 2
+_VERSION = 3
 _LANGUAGES: tuple[Language, ...] = ("en", "zh")
 _STANDINGS: dict[str, Standing] = {
     "stored": "admitted",
@@ -151,6 +151,8 @@ class Reader:
             return self._remainder(event, data.text, found, said, role, anchor)
         speaker = Speaker(_speaker_of(event, data.actor))
         assertions, left = self._facts(event, data.text, found, speaker, anchor)
+        denied = {each.quote for each in assertions if _denies(each)}
+        left = [own or each.text in denied for own, each in zip(left, found, strict=True)]
         rest = self._remainder(event, data.text, found, left, speaker.name, anchor)
         return assertions + rest
 
@@ -375,6 +377,8 @@ class Reader:
         assertions, left = self._facts(as_turn, data.text, found, speaker, event.time)
         if not assertions or any(left):
             assertions = [self._verbatim(event, data, speaker)]
+        elif any(_denies(each) for each in assertions):
+            assertions.append(self._verbatim(event, data, speaker))
         changed: dict[str, datetime] = {}
         if data.valid_from is not None:
             changed["valid_from"] = data.valid_from.astimezone(UTC)
@@ -477,6 +481,13 @@ def _episode(event: Event, whole: str, rest: Remainder, speaker: str) -> Asserti
         language=rest.language,
         rule="episode",
     )
+
+
+def _denies(assertion: Assertion) -> bool:
+    """Whether an assertion says what is not so. That ends an equal value and leaves no memory of
+    its own, so its sentence is kept as said too. The withdrawal that goes before the right value
+    of a slot says nothing by itself."""
+    return assertion.polarity == "negative" and bool(assertion.value)
 
 
 def _once(found: Sequence[Assertion]) -> list[Assertion]:

@@ -349,3 +349,42 @@ def test_served_spans_are_never_extracted(before: str, served: str, after: str) 
 
 def _plain(found: Iterable[Assertion]) -> list[tuple[str, str, str, tuple[int, int] | None]]:
     return [(each.attribute, each.value, each.quote, each.span) for each in found]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "I don't like papaya.",
+        "I don't drink beer.",
+        "I don't work at Lego anymore.",
+        "I no longer live in Cork.",
+        "I left Lego last month.",
+        "I used to live in Cork, but moved to Graz in 2022.",
+        "I'm not allergic to kiwis.",
+        "我不喜欢吃苦瓜。",
+        "我不喝啤酒。",
+        "我不在华为工作了。",
+        "我不住在长沙了。",
+        "我喜欢兔子，不喜欢鹦鹉。",
+    ],
+)
+def test_what_is_denied_is_kept_as_said(text: str) -> None:
+    denials = [each for each in facts(text) if each.polarity == "negative"]
+    assert denials
+    (said,) = [each for each in read(text) if each.kind == "episode"]
+    assert said.value == text
+
+
+@pytest.mark.parametrize("text", ["I like papaya.", "我住在长沙。"])
+def test_what_is_affirmed_is_not_kept_twice(text: str) -> None:
+    assert all(each.attribute for each in read(text))
+
+
+def test_a_denial_in_an_explicit_save_ends_and_is_kept() -> None:
+    data = MemoryStated(text="I no longer live in Cork.")
+    found = READER.read(event(data, "memory.stated"))
+    assert [(each.attribute, each.polarity) for each in found] == [
+        ("residence", "negative"),
+        ("", "positive"),
+    ]
+    assert found[1].value == data.text
