@@ -227,6 +227,7 @@ def restated(content: Content, event: Event) -> Event | None:
             attribute=data.attribute,
             value=data.replacement if slot else "",
             qualifier=data.qualifier,
+            valid_from=data.since,
         ),
     )
 

@@ -62,7 +62,7 @@ class Resolve:
     """The processor. ``attributes`` tells how many values an attribute has."""
 
     name = "resolve"
-    version = 2
+    version = 3
 
     def __init__(self, attributes: Attributes | None = None) -> None:
         self.attributes = attributes or builtin()
@@ -157,7 +157,7 @@ class Resolve:
                 value=value,
                 qualifier=data.qualifier,
                 polarity="positive" if positive else "negative",
-                valid_from=event.observed_at.astimezone(UTC),
+                valid_from=(data.since if ordinal and data.since else event.time).astimezone(UTC),
                 observed_at=event.time,
                 trust=event.source.trust,
                 source_kind=event.source.kind,

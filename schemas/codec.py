@@ -15,7 +15,7 @@ import base64
 import binascii
 from collections.abc import Mapping
 from datetime import datetime
-from typing import Any, get_args
+from typing import Any, Literal, get_args, get_origin
 
 import msgspec
 
@@ -272,6 +272,11 @@ def validated(event: Event, *, where: str = "event") -> Event:
 def _faults_of_data(data: Data) -> list[Fault]:
     """Faults that the types alone cannot state. Walks instants and spans."""
     faults: list[Fault] = []
+    for name, allowed in _CHOICES.get(type(data), ()):
+        value = getattr(data, name)
+        if value not in allowed:
+            known = f"one of {', '.join(allowed)}"
+            faults.append(Fault(f"$.data.{name}", f"{value!r} is unknown", known))
     for name in data.__struct_fields__:
         value = getattr(data, name)
         if isinstance(value, datetime):
@@ -288,6 +293,17 @@ def _faults_of_data(data: Data) -> list[Fault]:
                     )
                 )
     return faults
+
+
+_CHOICES: dict[type[Data], tuple[tuple[str, tuple[str, ...]], ...]] = {
+    kind: tuple(
+        (field.name, get_args(field.type))
+        for field in msgspec.structs.fields(kind)
+        if get_origin(field.type) is Literal
+    )
+    for kind in DATA_TYPES.values()
+}
+"""The fields of each type that hold one of a few words, which Python does not check."""
 
 
 def _decode_data(event_type: str, version: int, plain: bytes) -> Data:

@@ -158,6 +158,9 @@ class MemoryCorrected(Data, frozen=True, kw_only=True):
     value: str = ""
     replacement: str = ""
     reason: str = ""
+    since: datetime | None = None
+    """From when the replacement holds: where the withdrawn statement's validity began. None: from
+    the correction on."""
 
 
 class ServedScore(

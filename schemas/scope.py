@@ -78,6 +78,15 @@ def _escape(part: str) -> str:
     return quote(part, safe=_SAFE)
 
 
+def check_scope(scope: object) -> None:
+    """Raises ``InvalidScope`` for what is no scope: an argument of the wrong kind."""
+    if not isinstance(scope, Scope):
+        raise InvalidScope(
+            f'scope: expected a Scope, got {type(scope).__name__}; mend: Scope(tenant="acme", '
+            'user="u1"), or Scope.parse("acme/user:u1")'
+        )
+
+
 def _check_part(name: str, part: object) -> None:
     if not isinstance(part, str):
         raise InvalidScope(f"scope.{name}: expected text, got {type(part).__name__}")

@@ -35,8 +35,9 @@ from memstream.schemas.sealing import Sealer
 from memstream.service.cluster_erasing import WAIT_SECONDS, appended_again, erased_on_kafka
 from memstream.service.cluster_examining import examined_cluster
 from memstream.service.cluster_settings import ClusterSettings, NotOnKafka, generation_of, key_ring
-from memstream.service.directory import stamp_of
+from memstream.service.directory import Files, stamp_of
 from memstream.service.later import Later
+from memstream.service.naming import event_named
 from memstream.service.reports import (
     Diagnosis,
     ErasureReport,
@@ -234,6 +235,19 @@ class ClusterHost:
             )
         names, rows = duck.sql(query)
         return list(names), rows
+
+    @property
+    def files(self) -> Files:
+        """Not there: some doors are those of a memory directory alone."""
+        raise NotOnKafka(
+            f"{self.root}: a memory on Kafka has no directory of its own log; mend: see "
+            "docs/operations.md for what is done there instead"
+        )
+
+    def event_id(self, scope: Scope, name: str) -> str:
+        """The id of an event, given whole or by its beginning. Raises ``NotFound``. Reads the
+        scope's partition."""
+        return event_named(self.log, scope, name)
 
     def doctor(self) -> Diagnosis:
         """How far behind the index is, and whether the parts are there and as they must be."""

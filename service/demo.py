@@ -6,8 +6,10 @@ what it sees, and ends with what it promised: exit code 1 if any of it does not 
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
+import sys
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from importlib.util import find_spec
@@ -410,8 +412,10 @@ def _show_promises(console: Console, directory: Path, promises: Promises, second
     console.print(table)
     where = f"-d {shown(str(directory))} -t demo --user mei"
     console.print(f"\n{seconds:.1f} seconds. To look around:", soft_wrap=True)
-    for command in ("memories --all", "explain demo-13", "recall 'What does she drink?'"):
-        console.print(Text(f"  memstream {command} {where}", style="cyan"), soft_wrap=True)
+    installed = Path(sys.executable).parent / "memstream"
+    program = "memstream" if shutil.which("memstream") else shown(os.path.relpath(installed))
+    for command in ("memories --all", "explain demo-13", "recall 'Where does she live?'"):
+        console.print(Text(f"  {program} {command} {where}", style="cyan"), soft_wrap=True)
 
 
 def _heading(console: Console, directory: Path, embedder: str) -> None:

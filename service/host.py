@@ -47,6 +47,7 @@ from memstream.service.examining import examined
 from memstream.service.explaining import explained
 from memstream.service.index_reader import IndexReader
 from memstream.service.later import Later
+from memstream.service.naming import event_named
 from memstream.service.rebuilding import rebuilt, replayed
 from memstream.service.reports import (
     Diagnosis,
@@ -275,13 +276,8 @@ class Host:
         )
 
     def event_id(self, scope: Scope, name: str) -> str:
-        """The id of an event of the scope. Raises ``NotFound``."""
-        if self.files.log.find(scope.path, name) is None:
-            raise NotFound(
-                f"{name!r} in {scope.path}: neither a memory nor an event; "
-                "mend: see memories(scope) for the ids"
-            )
-        return name
+        """The id of an event, given whole or by its beginning. Raises ``NotFound``."""
+        return event_named(self.files.log, scope, name)
 
     def explain(self, scope: Scope, name: str) -> Explanation:
         """The whole chain around a memory or an event."""

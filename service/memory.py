@@ -43,7 +43,7 @@ from memstream.schemas.events import (
 from memstream.schemas.instants import fault_of_instant
 from memstream.schemas.memories import Kind, Status
 from memstream.schemas.memories import Memory as MemoryRecord
-from memstream.schemas.scope import Scope
+from memstream.schemas.scope import Scope, check_scope
 from memstream.service.asking import Asking
 from memstream.service.host import Host
 from memstream.service.reports import (
@@ -235,7 +235,13 @@ class Memory:
         source: SourceKind = "user_said",
         trust: int | None = None,
     ) -> Position:
-        """Saves a memory explicitly: free ``text``, or ``attribute`` and ``value``."""
+        """Saves a memory explicitly: free ``text``, or ``attribute`` and ``value``. Raises
+        ``InvalidEvent`` where it says nothing."""
+        if not text.strip() and not (attribute and value.strip()):
+            raise InvalidEvent(
+                "memory.stated",
+                [Fault("text", "is empty", "give a text, or both attribute and value")],
+            )
         data = MemoryStated(
             text=text,
             subject=subject,
@@ -362,7 +368,12 @@ class Memory:
                 f"recall: {', '.join(sorted(unsupported))} is no filter; "
                 "known: as_of, known_at, kinds, entities, since, until, scopes"
             )
+        for each in (scope, *scopes):
+            check_scope(each)
         _check_instants(as_of=as_of, known_at=known_at, since=since, until=until)
+        if (budget_tokens or 0) < 0 or (limit or 0) < 0:
+            fault = Fault("budget_tokens, limit", "are below 0", "give none, or 1 and more")
+            raise InvalidEvent("recall", [fault])
         request = Request(
             query=query,
             scopes=(scope, *scopes),
@@ -451,7 +462,9 @@ class Memory:
         event id). The report says what was removed and whether a byte search still finds it."""
         if isinstance(target, Position):
             return self._host.erase(Scope.parse(target.scope), target.event, reason)
-        return self._host.erase(target, event, reason)
+        check_scope(target)
+        named = None if event is None else self._host.event_id(target, event)
+        return self._host.erase(target, named, reason)
 
     def rebuild(
         self,
@@ -524,6 +537,7 @@ class Memory:
         event_id: str | None,
         trust: int | None = None,
     ) -> Position:
+        check_scope(scope)
         ceiling = TRUST_CEILING.get(kind)
         if ceiling is None:
             raise InvalidEvent(
@@ -562,6 +576,7 @@ class Memory:
             value=known.value,
             replacement=replacement,
             reason=reason,
+            since=known.valid_from if replacement else None,
         )
         return self._record("memory.corrected", scope, data, observed_at, source, None)
 

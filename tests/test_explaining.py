@@ -55,3 +55,17 @@ def test_the_decision_of_a_later_review_is_shown(tmp_path: Path, approve: bool) 
         memory.record_turn(TEAM, text="The door code changes on Sundays.", event_id="early")
         memory.flush()
         assert outcomes(memory, TEAM, "early") == ["held", after]
+
+
+@pytest.mark.parametrize("length", [18, 30, 36])
+def test_an_event_is_named_by_its_beginning(length: int, tmp_path: Path) -> None:
+    with Memory.open(tmp_path / "m", embedder="none") as memory:
+        said = memory.record_turn(ANN, text="I live in Porto.")
+        memory.record_turn(ANN, text="I like chess.")
+        memory.flush()
+        shown = memory.recall(ANN, "Where does she live?").text
+        assert said.event[:18] in shown
+        assert memory.explain(ANN, said.event[:length]).events[0].id == said.event
+        assert memory.erase(ANN, event=said.event[:length]).complete
+        with pytest.raises(NotFound, match="neither a memory nor an event"):
+            memory.explain(ANN, "nothing-like-it")
