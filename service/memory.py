@@ -40,10 +40,10 @@ from memstream.schemas.events import (
     ToolReturned,
     TurnRecorded,
 )
-from memstream.schemas.instants import fault_of_instant
 from memstream.schemas.memories import Kind, Status
 from memstream.schemas.memories import Memory as MemoryRecord
 from memstream.schemas.scope import Scope, check_scope
+from memstream.service.arguments import check_counts, check_instants
 from memstream.service.asking import Asking
 from memstream.service.host import Host
 from memstream.service.reports import (
@@ -370,10 +370,8 @@ class Memory:
             )
         for each in (scope, *scopes):
             check_scope(each)
-        _check_instants(as_of=as_of, known_at=known_at, since=since, until=until)
-        if (budget_tokens or 0) < 0 or (limit or 0) < 0:
-            fault = Fault("budget_tokens, limit", "are below 0", "give none, or 1 and more")
-            raise InvalidEvent("recall", [fault])
+        check_instants(as_of=as_of, known_at=known_at, since=since, until=until)
+        check_counts(budget_tokens=budget_tokens, limit=limit)
         request = Request(
             query=query,
             scopes=(scope, *scopes),
@@ -413,7 +411,7 @@ class Memory:
         ``status`` asks for another status, ``everything`` for every status; ``as_of`` and
         ``known_at`` move the two clocks. A memory whose validity has ended shows as expired.
         """
-        _check_instants(as_of=as_of, known_at=known_at)
+        check_instants(as_of=as_of, known_at=known_at)
         when = as_of or self._clock.now()
         found: list[MemoryRecord] = []
         for memory in newest(self._host.versions(scope, known_at=known_at)):
@@ -492,7 +490,7 @@ class Memory:
     ) -> ReplayReport:
         """Runs a part of the log (by recorded_at) through the pipeline, apart from what is
         served, and shows what it makes of it."""
-        _check_instants(since=since, until=until)
+        check_instants(since=since, until=until)
         return self._host.replay(since, until, progress)
 
     def doctor(self) -> Diagnosis:
@@ -590,16 +588,6 @@ class Memory:
             data=context_of(evidence, self._host.generation),
         )
         return capture(event)
-
-
-def _check_instants(**instants: datetime | None) -> None:
-    faults = [
-        fault
-        for name, instant in instants.items()
-        if instant is not None and (fault := fault_of_instant(name, instant))
-    ]
-    if faults:
-        raise InvalidEvent("arguments", faults)
 
 
 __all__ = ["Memory", "NotFound"]
