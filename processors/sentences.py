@@ -16,6 +16,8 @@ from typing import Literal
 
 import msgspec
 
+from memstream.processors.abbreviations import stop_ends
+
 SentenceKind = Literal["said", "quoted", "code"]
 LONGEST = 1200
 """Characters; a longer run without an end is cut at white space, so that one sentence costs a
@@ -73,8 +75,6 @@ _END = re.compile(
 )
 _END_SIGN = re.compile(r"[.!?。！？…]")
 """What every ``_END`` begins with: looking for one of these first is much faster."""
-_NEVER_AN_END = frozenset("mr mrs ms dr prof st vs e.g i.e cf approx fig".split())
-_SELDOM_AN_END = frozenset("inc ltd co corp jr sr etc a.m p.m u.s u.k d.c ph.d no dept".split())
 _LAST_WORD = re.compile(r"[\w.]+$")
 _QUOTE = re.compile(
     r"""“[^”\n]*”?|„[^“”\n]*[“”]?|«[^»\n]*»?|「[^」\n]*」?|『[^』\n]*』?|(?<!\d)"[^"\n]*"?"""
@@ -156,13 +156,7 @@ def _ends(content: str, match: re.Match[str]) -> bool:
     word = _LAST_WORD.search(content, max(0, match.start() - 12), match.start())
     if word is None:
         return True
-    last = word.group().lower()
-    if last in _NEVER_AN_END or (len(last) == 1 and last.isalpha() and word.group().isupper()):
-        return word.group() == "I"
-    if last in _SELDOM_AN_END:
-        rest = content[match.end() :].lstrip()
-        return not rest or rest[0].isupper()
-    return True
+    return stop_ends(word.group(), content[match.end() : match.end() + 40])
 
 
 def _pieces(

@@ -1,9 +1,10 @@
 """Sentences into words with their places: the tokens that rules are matched on.
 
 English words are split from their clitics ("I'm", "don't"), lower-cased, and common spellings
-without an apostrophe are opened ("dont"). Chinese characters are one word each, so that no rule
-hangs on how a segmenter cuts a sentence; Latin words inside Chinese stay whole. In both, text
-between backticks is the word ``@code`` and a secret that capture cut out is ``@redacted``.
+without an apostrophe are opened ("dont"); the full stop of an abbreviation belongs to its word ("St." is
+the word ``st``, written "St."). Chinese characters are one word each, so that no rule hangs on how
+a segmenter cuts a sentence; Latin words inside Chinese stay whole. In both, text between backticks
+is the word ``@code`` and a secret that capture cut out is ``@redacted``.
 """
 
 from __future__ import annotations
@@ -11,6 +12,8 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from typing import Literal
+
+from memstream.processors.abbreviations import stop_ends
 
 CODE = "@code"
 """The word that stands for text between backticks."""
@@ -50,6 +53,10 @@ def split_words(language: Literal["en", "zh"], text: str) -> Words:
         start, end = match.span()
         norm = raw.lower()
         kind = match.lastgroup
+        if raw == "." and english and _is_abbreviated(words, text, start):
+            words.raw[-1] += raw
+            words.end[-1] = end
+            continue
         if kind is not None:
             norm = CODE if kind == "code" else REDACTED
         elif english:
@@ -67,6 +74,14 @@ def split_words(language: Literal["en", "zh"], text: str) -> Words:
         starts(start)
         ends(end)
     return words
+
+
+def _is_abbreviated(words: Words, text: str, at: int) -> bool:
+    """Whether the full stop at a place belongs to the word before it: "St. Louis", "J. Watt"."""
+    if not words.end or words.end[-1] != at:
+        return False
+    rest = text[at + 1 : at + 41]
+    return rest[:1].isspace() and bool(rest.strip()) and not stop_ends(words.raw[-1], rest)
 
 
 class Phrases:

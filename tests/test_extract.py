@@ -111,6 +111,24 @@ def test_a_correction_withdraws() -> None:
     assert (right.withdraws, right.value) == (False, "Basel")
 
 
+@pytest.mark.parametrize(
+    ("text", "attribute", "value"),
+    [
+        ("I live in St. Gallen with my cousin.", "residence", "St. Gallen"),
+        ("I live in Mt. Vernon, Ohio.", "residence", "Mt. Vernon, Ohio"),
+        ("I work at St. Luke's Clinic.", "employer", "St. Luke's Clinic"),
+        ("I work for the U.S. Forest Service.", "employer", "U.S. Forest Service"),
+        ("I work for J. Peterman now.", "employer", "J. Peterman"),
+        ("My favorite movie is Mrs. Doubtfire.", "favourite_movie", "Mrs. Doubtfire"),
+        ("My dentist is Dr. Lund.", "dentist", "Dr. Lund"),
+        ("I wake up at 5 a.m. on Mondays.", "wake_time", "05:00"),
+        ("I like fruit, e.g. plums.", "likes", "fruit"),
+    ],
+)
+def test_the_stop_of_an_abbreviation_cuts_no_value(text: str, attribute: str, value: str) -> None:
+    assert [(each.attribute, each.value) for each in facts(text)] == [(attribute, value)]
+
+
 def test_values_keep_names_whole() -> None:
     (episode,) = read("I test-drove a Lancia Delta HF Integrale near Alba yesterday.")
     assert "Lancia Delta HF Integrale" in episode.text
