@@ -1,10 +1,10 @@
 """Sentences into words with their places: the tokens that rules are matched on.
 
 English words are split from their clitics ("I'm", "don't"), lower-cased, and common spellings
-without an apostrophe are opened ("dont"); the full stop of an abbreviation belongs to its word ("St." is
-the word ``st``, written "St."). Chinese characters are one word each, so that no rule hangs on how
-a segmenter cuts a sentence; Latin words inside Chinese stay whole. In both, text between backticks
-is the word ``@code`` and a secret that capture cut out is ``@redacted``.
+without an apostrophe are opened ("dont"); the full stop of an abbreviation belongs to its word
+("St." is the word ``st``). Chinese characters are one word each, so that no rule hangs on how a
+segmenter cuts a sentence; Latin words inside Chinese stay whole. In both, text between backticks is
+the word ``@code`` and a secret that capture cut out is ``@redacted``.
 """
 
 from __future__ import annotations
