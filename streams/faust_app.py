@@ -15,7 +15,7 @@ by now, and finishes its batch: ``changelog`` says what comes of that.
 from __future__ import annotations
 
 import asyncio
-from collections import defaultdict
+from collections import defaultdict, deque
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
@@ -155,6 +155,7 @@ class FaustWorker:
         """After a rebalance every partition is read anew: another worker may have had it."""
         for stage in self._stages:
             stage.forget()
+        _LOGGER.info("partitions_assigned", count=len(self.app.consumer.assignment()))
 
 
 class _StageAgent:
@@ -177,6 +178,9 @@ class _StageAgent:
         self._open: dict[int, tuple[Deriving | Resolving, PartitionTable]] = {}
         self._next: dict[int, int] = {}
         self._missed: dict[int, int] = {}
+        self._arrived: deque[EventT[Any]] = deque()
+        self._crashing: asyncio.Future[None] | None = None
+        self._came, self._taken = asyncio.Event(), asyncio.Event()
         self._table: _TermedTable = app.Table(name, schema=_bytes_schema())
         app.agent(app.topic(source, schema=_bytes_schema()), name=name)(self._work)
 
@@ -187,42 +191,67 @@ class _StageAgent:
     def forget(self) -> None:
         self._open.clear()
         self._next.clear()
+        self._missed.clear()
 
     async def _work(self, stream: Any) -> None:
-        """Batches until the worker stops: what arrives within ``LINGER_S``, up to
-        ``MOST_IN_BATCH``.
+        """Takes in what comes; ``_batches`` does the work beside it.
 
         Not Faust's ``take``: it acknowledges what it buffered also where nothing was done with
-        it, when the worker stops or the agent fails. Here a batch is acknowledged when it is
-        done, all of it at once, so that no commit falls within it.
+        it, when the worker stops or the agent fails. Nor is a batch filled from the stream: when a
+        rebalance begins, the stream drops what it holds, and would not return to give the batch
+        that the rebalance waits for.
         """
-        batch: list[EventT[Any]] = []
-        arrived = stream.channel.queue
-        time, full = asyncio.get_running_loop().time, 0.0
-        async for event in stream.noack().events():
-            if not batch:
-                full = time() + LINGER_S
-            batch.append(event)
-            if len(batch) < MOST_IN_BATCH:
-                if arrived.empty() and time() < full:
-                    await asyncio.sleep(full - time())
-                if not arrived.empty():
-                    continue
+        working = asyncio.create_task(self._batches())
+        working.add_done_callback(self._stopped)
+        try:
+            async for event in stream.noack().events():
+                self._arrived.append(event)
+                self._came.set()
+                while len(self._arrived) > MOST_IN_BATCH:
+                    self._taken.clear()
+                    await self._taken.wait()
+        finally:
+            working.cancel()
+
+    def _stopped(self, working: asyncio.Task[None]) -> None:
+        """Without its batches the worker would only look as if it worked."""
+        if not working.cancelled() and working.exception() is not None:
+            self._crashing = asyncio.ensure_future(self._app.crash(working.exception()))
+
+    async def _batches(self) -> None:
+        """Batches until the worker stops: what arrives within ``LINGER_S``, up to
+        ``MOST_IN_BATCH``. Acknowledged all at once, so that no commit falls within a batch."""
+        while True:
+            await self._came.wait()
+            if len(self._arrived) < MOST_IN_BATCH:
+                await asyncio.sleep(LINGER_S)
+            batch = [self._arrived.popleft() for _ in range(min(len(self._arrived), MOST_IN_BATCH))]
+            if not self._arrived:
+                self._came.clear()
+            self._taken.set()
             by_partition: dict[int, list[EventT[Any]]] = {}
             for each in batch:
-                by_partition.setdefault(each.message.partition, []).append(each)
+                if each.message.generation_id == self._app.consumer_generation_id:
+                    by_partition.setdefault(each.message.partition, []).append(each)
+                else:  # of a partition that went meanwhile: it is read again by whoever has it
+                    self._app.consumer._unacked_messages.discard(each.message)
             for each in await self._worked(by_partition):
                 each.ack()
-            batch.clear()
 
     async def _worked(self, by_partition: Mapping[int, Sequence[EventT[Any]]]) -> list[EventT[Any]]:
         """Returns when the brokers have all that the events give; the events that count as taken.
         Stops the worker where it fails: none is acknowledged, so they are taken again."""
         try:
-            whole = [each for each in by_partition.items() if await self._is_whole(*each)]
-            sent = [await self._take(*each) for each in whole]
+            sent: list[Awaitable[None]] = []
+            taken: list[EventT[Any]] = []
+            for partition, events in by_partition.items():
+                new = self._new(partition, events)
+                if await self._is_whole(partition, events):
+                    taken += events
+                    if new:
+                        sent.append(await self._take(partition, new))
             await asyncio.gather(*sent)
-            return [event for _, events in whole for event in events]
+            return taken
         except Exception as error:
             _LOGGER.error(
                 "stage_stopped",
@@ -268,6 +297,15 @@ class _StageAgent:
         seconds = asyncio.get_running_loop().time() - started
         self._worker.told(self.name, partition, *batch, seconds)
 
+    def _new(self, partition: int, batch: Sequence[EventT[Any]]) -> list[EventT[Any]]:
+        """Without what was taken before: the state is past that, and could not take it again."""
+        following, found = self.next_offset(partition), list[EventT[Any]]()
+        for event in batch:
+            if event.message.offset >= following:
+                found.append(event)
+                following = event.message.offset + 1
+        return found
+
     async def _is_whole(self, partition: int, batch: Sequence[EventT[Any]]) -> bool:
         """Whether no message is missing in or before the batch. Where one is, it is read again
         from there, and nothing of the batch counts as taken: around a rebalance, Faust puts away
@@ -278,7 +316,7 @@ class _StageAgent:
         for event in batch:
             if event.message.offset > expected:
                 break
-            expected = event.message.offset + 1
+            expected = max(expected, event.message.offset + 1)
         else:
             self._next[partition] = expected
             self._missed.pop(partition, None)

@@ -86,6 +86,8 @@ def _specs(settings: KafkaSettings, names: Sequence[str]) -> tuple[TopicSpec, ..
         "min.insync.replicas": str(settings.min_insync),
         "max.message.bytes": str(settings.max_message_bytes),
         "message.timestamp.type": "CreateTime",
+        # Kafka refuses what is an hour ahead of it; events are taken whatever their clock says.
+        "message.timestamp.after.max.ms": str(2**63 - 1),
         "unclean.leader.election.enable": "false",
     }
     return tuple(TopicSpec(name, settings.partitions, settings.replication, kept) for name in names)

@@ -12,17 +12,20 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import timedelta
 from pathlib import Path
+from random import Random
 
 import msgspec
 
 sys.path.insert(0, str(Path(__file__).parent))
 
+from histories import history
 from test_stages import undisturbed
 
 from memstream.processors.standard import standard_pipeline
@@ -111,11 +114,38 @@ class Installation:
                 continue
         raise AssertionError(f"{len(rows)} events were never taken")
 
+    @contextmanager
+    def recording(self, told: Sequence[Event]) -> Iterator[None]:
+        """Half of the events arrive at once, others while the body runs, the rest at its end."""
+        over = threading.Event()
+        half = len(told) // 2
+
+        def run() -> None:
+            self.record(told[:half])
+            at = half
+            while at < len(told) and not over.wait(0.1):
+                self.record(told[at : at + 2])
+                at += 2
+            self.record(told[at:])
+
+        thread = threading.Thread(target=run)
+        thread.start()
+        try:
+            yield
+        finally:
+            over.set()
+            thread.join()
+
     # What there is
 
-    def memories_ends(self) -> dict[int, int]:
-        """The end offsets of the memories topic."""
-        return self._memories.end_offsets(self.kafka.partitions)
+    def further(self, count: int = 1) -> Callable[[], bool]:
+        """Whether so many bundles more have come to the memories topic since this call."""
+
+        def sent() -> int:
+            return sum(self._memories.end_offsets(self.kafka.partitions).values())
+
+        before = sent()
+        return lambda: sent() >= before + count
 
     def done(self) -> bool:
         """Whether everything recorded has come to the memories topic."""
@@ -232,6 +262,7 @@ class WorkerProcess:
     def __init__(self, command: Sequence[str], environment: dict[str, str], log: Path) -> None:
         self._log = log
         with log.open("ab") as told:
+            self._begins = told.tell()
             self._process = subprocess.Popen(
                 command, env=environment, stdin=subprocess.DEVNULL, stdout=told, stderr=told
             )
@@ -253,6 +284,11 @@ class WorkerProcess:
         self._process.terminate()
         return self._process.wait(PATIENCE_S)
 
+    def ready(self) -> bool:
+        """Whether it has partitions."""
+        told = self._log.read_bytes()[self._begins :]
+        return told.count(b"partitions_assigned") > told.count(b'"count": 0, "event": "partitions_')
+
     def ended(self) -> int | None:
         """The exit code; None while it runs."""
         return self._process.poll()
@@ -271,3 +307,8 @@ def installed(bootstrap: str, directory: Path, *, copies: int = 1) -> Iterator[I
         yield made
     finally:
         made.close()
+
+
+def load(seed: int, length: int) -> list[Event]:
+    """A history over all users."""
+    return history(Random(seed), length, scopes=USERS)

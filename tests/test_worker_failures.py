@@ -5,11 +5,10 @@ Every test ends with: nothing lost, nothing doubled, and the memories of an undi
 
 from __future__ import annotations
 
+import shutil
 import sys
-import threading
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator
 from pathlib import Path
 from random import Random
 
@@ -17,13 +16,7 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from histories import history
-from kafka_installation import USERS, Installation, installed
-
-from memstream.schemas.events import Event
-
-LOAD = 1_500
-"""Events of a test."""
+from kafka_installation import Installation, installed, load
 
 
 @pytest.fixture
@@ -32,43 +25,70 @@ def installation(kafka_bootstrap: str, tmp_path: Path) -> Iterator[Installation]
         yield made
 
 
-def load(seed: int, length: int = LOAD) -> list[Event]:
-    return history(Random(seed), length, scopes=USERS)
-
-
-@contextmanager
-def recording(installation: Installation, told: list[Event], seconds: float) -> Iterator[None]:
-    """The events arrive over so many seconds while the body runs; all have at its end."""
-    size = max(1, len(told) // max(1, int(seconds * 20)))
-
-    def run() -> None:
-        for at in range(0, len(told), size):
-            installation.record(told[at : at + size])
-            time.sleep(0.05)
-
-    thread = threading.Thread(target=run)
-    thread.start()
-    try:
-        yield
-    finally:
-        thread.join()
-
-
-def working(installation: Installation) -> Callable[[], bool]:
-    """Whether more has come to the memories topic since this call."""
-    before = sum(installation.memories_ends().values())
-    return lambda: sum(installation.memories_ends().values()) > before
-
-
-@pytest.mark.parametrize("store", ["rocksdb", "memory"])
-def test_a_worker_killed_at_any_moment_under_load(installation: Installation, store: str) -> None:
-    told, random = load(11), Random(store)
+@pytest.mark.parametrize(("store", "kills"), [("rocksdb", 3), ("memory", 1)])
+def test_a_worker_killed_at_any_moment_under_load(
+    installation: Installation, store: str, kills: int
+) -> None:
+    told, random = load(11, 800), Random(store)
     worker = installation.worker("one", store=store)
-    with recording(installation, told, 12):
-        for _ in range(3):
-            installation.until(working(installation))
-            time.sleep(random.uniform(0, 1.5))
+    with installation.recording(told):
+        for _ in range(kills):
+            installation.until(installation.further())
+            time.sleep(random.uniform(0, 1))
             worker.kill()
             worker = installation.worker("one", store=store)
     installation.settled(told)
     assert worker.drain() == 0, installation.troubles()
+
+
+@pytest.mark.parametrize("store", ["rocksdb", "memory"])
+def test_workers_that_join_and_leave_under_load(installation: Installation, store: str) -> None:
+    told = load(12, 800)
+    first = installation.worker("one", store=store)
+    with installation.recording(told):
+        installation.until(installation.further())
+        second = installation.worker("two", store=store, standby=1)
+        installation.until(second.ready)
+        assert first.drain() == 0, installation.troubles()
+        installation.until(installation.further())
+        first = installation.worker("one", store=store)
+        installation.until(first.ready)
+        second.kill()
+    installation.settled(told)
+
+
+def test_a_table_that_is_lost_is_recovered_from_its_changelog(installation: Installation) -> None:
+    told = load(13, 600)
+    for number, part in enumerate((told[:200], told[200:400], told[400:])):
+        worker = installation.worker("one")
+        installation.record(part)
+        installation.settled(told[: 200 * (number + 1)])
+        if number:
+            worker.kill()
+        else:
+            assert worker.drain() == 0, installation.troubles()
+        shutil.rmtree(installation.directory / "one" / "faust")
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_a_worker_that_was_frozen_does_not_undo_what_another_did(
+    installation: Installation, seed: int
+) -> None:
+    """It wakes after its session is over, in the middle of a batch, and finishes that."""
+    told, random = load(20 + seed, 900), Random(seed)
+    frozen = installation.worker("one")
+    with installation.recording(told[:700]):
+        installation.until(installation.further())
+        other = installation.worker("two")
+        time.sleep(random.uniform(0, 2))
+        frozen.freeze()
+        installation.until(other.ready)
+        installation.until(installation.further(20))
+        frozen.thaw()
+    installation.settled(told[:700])
+    # Whatever it wrote to the changelogs meanwhile: a third one has only them to go by.
+    other.kill()
+    frozen.kill()
+    installation.worker("three")
+    installation.record(told[700:])
+    installation.settled(told)
