@@ -24,14 +24,15 @@ import json
 import math
 import tempfile
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, Literal
 
 import msgspec
 
-from memstream.schemas.errors import Fault, MemstreamError, NotFound
+from memstream.schemas.errors import Fault, MemstreamError
 from memstream.schemas.events import ErasureRequested, Event
 from memstream.schemas.instants import MICROSECOND, parse_instant
 from memstream.schemas.memories import Memory as MemoryRecord
@@ -45,6 +46,11 @@ __all__ = ["CaseResult", "InvalidCase", "MemoryView", "run_case", "run_cases"]
 
 class InvalidCase(MemstreamError):
     """A case does not have the stated form."""
+
+
+Opened = Callable[[Path, Clock], AbstractContextManager[Memory]]
+"""Gives a memory for a case: it works in this folder, by this clock where it can."""
+_PATIENCE_S = 120.0
 
 
 class CaseResult(msgspec.Struct, frozen=True):
@@ -133,11 +139,14 @@ def run_cases(
     return found
 
 
-def run_case(raw: Any, folder: Path, *, orders_at_most: int = 120) -> CaseResult:
+def run_case(
+    raw: Any, folder: Path, *, orders_at_most: int = 120, opened: Opened | None = None
+) -> CaseResult:
     """Runs one case, in every order it asks for (``orders_at_most`` of them, evenly spread).
 
     ``folder`` must be empty; a directory is made in it for each order. Stops after the first
-    order that fails: the others would say the same.
+    order that fails: the others would say the same. ``opened`` gives the memory to run in; without
+    it, a new directory in this process.
     """
     started = time.perf_counter()
     name = str(raw.get("name", "?")) if isinstance(raw, dict) else "?"
@@ -147,7 +156,7 @@ def run_case(raw: Any, folder: Path, *, orders_at_most: int = 120) -> CaseResult
         case = _case_of(raw)
         for order in _orders(len(case.events), case.orders, orders_at_most):
             tried += 1
-            problems = _Run(case, folder / f"order-{tried}").problems(order)
+            problems = _Run(case, folder / f"order-{tried}", opened or _in_process).problems(order)
             if problems:
                 shown = ", ".join(str(case.events[at].get("id")) for at in order)
                 problems = [f"arriving {shown}: {each}" for each in problems]
@@ -156,6 +165,10 @@ def run_case(raw: Any, folder: Path, *, orders_at_most: int = 120) -> CaseResult
         problems = [str(error)]
     seconds = round(time.perf_counter() - started, 3)
     return CaseResult(name, not problems, tuple(problems), seconds, tried)
+
+
+def _in_process(folder: Path, clock: Clock) -> Memory:
+    return Memory.open(folder, embedder="none", worker=False, clock=clock)
 
 
 def _case_of(raw: Any) -> Case:
@@ -201,8 +214,9 @@ def _permutation(count: int, number: int) -> tuple[int, ...]:
 class _Run:
     """One case in one order, in one directory."""
 
-    def __init__(self, case: Case, folder: Path) -> None:
+    def __init__(self, case: Case, folder: Path, opened: Opened) -> None:
         self._case = case
+        self._opened = opened
         self._folder = folder
         self._found: list[str] = []
         self._scopes: dict[str, Scope] = {}
@@ -213,19 +227,17 @@ class _Run:
 
     def problems(self, order: Sequence[int]) -> list[str]:
         """Everything that is not as expected."""
-        memory = Memory.open(self._folder, embedder="none", worker=False, clock=self._clock)
         try:
-            for _ in range(2 if self._case.redeliver else 1):
-                for at in order:
-                    self._deliver(memory, at)
-                memory.flush()
-            if self._scopes:
-                self._examine(memory)
-            self._search_bytes("open")
-        except MemstreamError as error:
+            with self._opened(self._folder, self._clock) as memory:
+                for _ in range(2 if self._case.redeliver else 1):
+                    for at in order:
+                        self._deliver(memory, at)
+                    memory.flush(_PATIENCE_S)
+                if self._scopes:
+                    self._examine(memory)
+                self._search_bytes("open")
+        except (MemstreamError, TimeoutError) as error:
             self._found.append(f"{type(error).__name__}: {error}")
-        finally:
-            memory.close()
         self._search_bytes("closed")
         return self._found
 
@@ -333,18 +345,11 @@ class _Run:
 
     def _outcome(self, memory: Memory, name: str) -> str:
         """What the gate decided last on an event, or why there is no decision."""
-        try:
-            chain = memory.explain(self._scope_of[name], name)
-        except (KeyError, NotFound):
-            return "not in the log"
-        if name in chain.erased_events:
-            return "erased"
-        # A review decides again, in its own step, so the analytics know it and the chain does not.
-        _, decided = memory.sql(
-            f"SELECT outcome FROM decisions WHERE event = {_quoted(name)} "  # noqa: S608 - quoted
-            f"AND scope = {_quoted(self._scope_of[name].path)} ORDER BY seq DESC, ordinal DESC"
+        _, found = memory.sql(
+            f"SELECT outcome FROM captured WHERE event = {_quoted(name)} "  # noqa: S608 - quoted
+            f"AND scope = {_quoted(self._scope_of[name].path)}"
         )
-        return str(decided[0][0]) if decided else "undecided"
+        return str(found[0][0]) if found else "not in the log"
 
     def _instant(self, memory: Memory, text: str | None, where: str) -> datetime | None:
         if text is None:
@@ -357,9 +362,13 @@ class _Run:
             return self._erased_at[name] - before
         if name not in self._scope_of:
             raise InvalidCase(f"case {self._case.name!r}: {where}: {text!r} names no event")
-        for event in memory.explain(self._scope_of[name], name).events:
-            if event.id == name:
-                return event.recorded_at - before
+        _, found = memory.sql(
+            f"SELECT recorded_at FROM events WHERE id = {_quoted(name)} "  # noqa: S608 - quoted
+            f"AND scope = {_quoted(self._scope_of[name].path)}"
+        )
+        if found:
+            recorded: datetime = found[0][0]
+            return recorded.astimezone(UTC) - before
         raise InvalidCase(f"case {self._case.name!r}: {where}: {name!r} is not in the log")
 
     def _fits(self, memory: MemoryRecord, status: str, view: MemoryView) -> bool:

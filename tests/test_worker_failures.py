@@ -47,7 +47,7 @@ def test_workers_that_join_and_leave_under_load(installation: Installation, stor
     first = installation.worker("one", store=store)
     with installation.recording(told):
         installation.until(installation.further())
-        second = installation.worker("two", store=store, standby=1)
+        second = installation.worker("two", store=store)
         installation.until(second.ready)
         assert first.drain() == 0, installation.troubles()
         installation.until(installation.further())
