@@ -15,7 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from memstream.projections.queries import Channel, Hit, IndexQuery, Place, Surroundings
+from memstream.recall.abstention import answerable
 from memstream.recall.analysis import Analysis, analysed
+from memstream.recall.coverage import idf_of
 from memstream.recall.evidence import Evidence, Item
 from memstream.recall.packing import estimated_tokens, packed
 from memstream.recall.rendering import line_of, rendered
@@ -160,7 +162,10 @@ def _chosen(
     """The hits that a channel vouches for, and the episodes told beside the best episodes of
     them, in one order. Facts say what they say without their neighbours."""
     vouched = _above_floor(hits, settings)
-    first = weighed(vouched, (), Thread((), (), apart=0), asked, settings)
+    idf = idf_of(vouched.get("bm25", ()), asked.words)
+    if not answerable(vouched, asked, idf, settings):
+        return []
+    first = weighed(vouched, (), Thread((), (), apart=0), asked, idf, settings)
     if not first or not settings.expanded:
         return first
     told = [each.memory for each in first if each.memory.kind == "episode"]
@@ -173,7 +178,7 @@ def _chosen(
         for memory in (*each.before, *each.after)
         if memory.kind == "episode" and thread.joined(place, moment_of(memory))
     ]
-    return weighed(vouched, beside, thread, asked, settings)
+    return weighed(vouched, beside, thread, asked, idf, settings)
 
 
 def _above_floor(

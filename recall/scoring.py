@@ -16,7 +16,7 @@ from memstream.processors.episodes import is_question
 from memstream.processors.lexemes import lexemes
 from memstream.projections.queries import Channel, Hit, Place
 from memstream.recall.analysis import Analysis
-from memstream.recall.coverage import Values, covered, idf_of, spread
+from memstream.recall.coverage import Values, covered, spread
 from memstream.recall.evidence import Found, Item
 from memstream.recall.settings import Settings
 from memstream.recall.thread import Thread, moment_of
@@ -32,10 +32,11 @@ def weighed(
     beside: Sequence[Memory],
     thread: Thread,
     asked: Analysis,
+    idf: Values,
     settings: Settings,
 ) -> list[Item]:
     """All hits of all channels, and the memories ``beside`` them, best first; ties break on the
-    memory's id."""
+    memory's id. ``idf`` is that of each word asked for."""
     found: dict[str, dict[str, Found]] = {}
     memory_of: dict[str, Memory] = {}
     for channel in sorted(hits):
@@ -60,9 +61,7 @@ def weighed(
         if not listed:
             continue
         if channel == "bm25":
-            said = covered(
-                memories, asked.words, idf_of(listed, asked.words), thread, _SURROUNDINGS
-            )
+            said = covered(memories, asked.words, idf, thread, _SURROUNDINGS)
         else:
             near = _closeness(memories, listed, settings.candidates)
             said = near + settings.neighbour_weight * spread(near, moments, thread, _SURROUNDINGS)

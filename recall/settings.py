@@ -18,8 +18,12 @@ class Settings(msgspec.Struct, frozen=True):
     ``sitting_seconds``. ``neighbour_weight`` is the neighbours' share in the closeness by meaning.
     The other weights are what an item gains: it is about whom the question names (``subject``),
     tells when something took place where that is asked (``date``), falls into the time that is
-    named (``time``); or loses, where it only asks (``question``). ``after_seconds`` is the longest
-    that ``recall(after=...)`` waits before it answers from what there is.
+    named (``time``); or loses, where it only asks (``question``). Nothing is served where no hit
+    holds ``named_coverage`` of the words of a question with names, each name worth
+    ``name_worth`` words, or ``least_coverage`` of one without; unless the words it holds have an
+    IDF of ``sure_lexical`` together, or its cosine is ``sure_dense`` (see ``abstention``).
+    ``after_seconds`` is the longest that ``recall(after=...)`` waits before it answers from what
+    there is.
     """
 
     candidates: int = 50
@@ -37,6 +41,11 @@ class Settings(msgspec.Struct, frozen=True):
     date_weight: float = 0.1
     time_weight: float = 0.25
     question_weight: float = 0.1
+    named_coverage: float = 0.4
+    least_coverage: float = 0.1
+    name_worth: float = 3.0
+    sure_lexical: float = 12.0
+    sure_dense: float = 0.84
     after_seconds: float = 10.0
     channels: tuple[Channel, ...] | None = None
     """Those that may serve; None for all that there are."""

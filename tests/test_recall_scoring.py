@@ -16,7 +16,8 @@ from index_steps import START, memory
 
 from memstream.processors.lexemes import lexemes, sparse_weights
 from memstream.projections.points import words_of
-from memstream.projections.queries import Hit, IndexQuery, Place, Surroundings
+from memstream.projections.queries import Channel, Hit, IndexQuery, Place, Surroundings
+from memstream.recall.abstention import answerable
 from memstream.recall.analysis import analysed
 from memstream.recall.coverage import covered, idf_of
 from memstream.recall.engine import Request, recalled
@@ -181,3 +182,35 @@ def test_no_more_is_looked_up_than_the_settings_allow() -> None:
     index = Asked(many)
     recalled(Request("kite", (ADA,), AS_OF), index, None, Settings(expanded=7))
     assert len(index.places) == 7
+
+
+def test_a_question_about_somebody_unknown_finds_nothing() -> None:
+    known = told(1, "The pottery class starts in June", subject="Mira")
+    assert chosen("When does the class of Mira start?", told(1, "Mira has a class in June"))
+    assert chosen("When does the pottery class of Jonas start in Lisbon?", known) == []
+    assert chosen("when does the pottery class start", known) == ["m01"]
+
+
+def test_a_fact_answers_whatever_else_is_named_beside_it() -> None:
+    fact = told(1, "The user is allergic to this food: peanuts", kind="profile")
+    assert chosen("I am going to Tokyo, what food am I allergic to?", fact) == ["m01"]
+
+
+def test_a_long_question_is_answered_by_rare_words() -> None:
+    asked = analysed(
+        "On Tuesday, you know, we talked of a concert, it rained, Pia and Otto came late, there was "
+        "no bus and no taxi, and we waited for an hour. What of the zither and the theremin?",
+        AS_OF,
+    )
+    hits: dict[Channel, list[Hit]] = {"bm25": [Hit(told(1, "The zither and the theremin"), 1.0, 1)]}
+    rare, common = (np.full(len(asked.words), idf) for idf in (7.0, 2.0))
+    assert answerable(hits, asked, rare, Settings())
+    assert not answerable(hits, asked, common, Settings())
+
+
+def test_names_are_what_a_question_writes_so() -> None:
+    assert analysed("When did Mira and Jonas Kell move? They told Otto.", AS_OF).names == (
+        "mira", "jona", "kell", "otto",
+    )  # fmt: skip
+    assert analysed("Visiting friends. Where do they live?", AS_OF).names == ()
+    assert analysed("Mira在哪里见到Jonas？", AS_OF).names == ("jona",)
