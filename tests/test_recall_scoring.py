@@ -198,7 +198,7 @@ def test_a_fact_answers_whatever_else_is_named_beside_it() -> None:
 
 def test_a_long_question_is_answered_by_rare_words() -> None:
     asked = analysed(
-        "On Tuesday, you know, we talked of a concert, it rained, Pia and Otto came late, there was "
+        "On Tuesday, you know, we talked of a concert, it rained, Pia and Otto came late, it had "
         "no bus and no taxi, and we waited for an hour. What of the zither and the theremin?",
         AS_OF,
     )
