@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from itertools import pairwise
 
 from memstream.processors.clauses import (
@@ -23,10 +24,15 @@ def chinese_clauses(
     found = _split(words, dated, book)
     _guard(found, words, book)
     before: Clause | None = None
+    introduced: str | None = None
     inside = {words.start[index] for index in quoted}
     taken = {words.start[index] for index in dated.taken}
     for clause in found:
-        _find_subject(clause, before, taken, inside, book, speaker)
+        own = _find_subject(clause, before, taken, inside, book, speaker)
+        if not own and introduced is not None:
+            _name_what_was_introduced(clause, introduced, book, speaker)
+        if own or _introduces(clause):
+            introduced = _introduced(clause, book) if _introduces(clause) else None
         if clause.subject != "none":
             before = clause
     return found
@@ -119,7 +125,8 @@ def _find_subject(
     inside: set[int],
     book: Rulebook,
     speaker: Speaker,
-) -> None:
+) -> bool:
+    """Reads who the clause is about; whether it names its own subject."""
     spoken = copied(
         clause.spoken,
         [
@@ -130,14 +137,48 @@ def _find_subject(
     )
     start = _after_openers(clause, spoken, 0, book)
     if start >= len(spoken):
-        return
+        return False
     if spoken.start[start] in inside:
         clause.alive = False
-        return
+        return False
     length = _subject_at(clause, spoken, start, book, speaker)
     if not length and before is not None:
         clause.subject, clause.who = before.subject, before.who
     _read_predicate(clause, spoken, start + length, book)
+    return length > 0
+
+
+_INTRODUCES = re.compile(
+    r"^(?!是)(?:.*[一两二三四五几][个只条位匹头名家款部本间辆].|.*[有养][了着]?[个只条位匹头名家].|.*养[了着]?.)"
+)
+_NAMES = re.compile(
+    r"^(?P<pronoun>[它他她]?)的?(?:(?:大|小|全)?名字?(?:就?是|就?叫)|姓名(?:是|叫)|名?叫|[取起]名)(?!我)"
+)
+
+
+def _introduces(clause: Clause) -> bool:
+    """Whether the clause brings in an animal, a person or a thing: 养了一条狗, 有个弟弟."""
+    return _INTRODUCES.match("".join(clause.words.norm)) is not None
+
+
+def _introduced(clause: Clause, book: Rulebook) -> str:
+    """The relation to the speaker of what a clause brings in; empty where it is none."""
+    said = "".join(clause.words.norm).rstrip("了呢啦啊呀")
+    return max((each for each in book.relations if said.endswith(each)), key=len, default="")
+
+
+def _name_what_was_introduced(
+    clause: Clause, relation: str, book: Rulebook, speaker: Speaker
+) -> None:
+    """A name after an introduction is the name of what was introduced, never the speaker's."""
+    match = _NAMES.match("".join(clause.words.norm))
+    if match is None:
+        return
+    clause.subject, clause.who = "none", ""
+    if relation:
+        clause.subject, clause.who = "other", speaker.relative(relation, "zh")
+        clause.relation = relation
+        clause.words = copied(clause.words, range(len(match["pronoun"]), len(clause.words)))
 
 
 def _after_openers(clause: Clause, spoken: Words, start: int, book: Rulebook) -> int:

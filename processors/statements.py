@@ -79,7 +79,7 @@ class Statements:
         self.jokes = _any_phrase(book.grammar("jokes"), book.language)
         self.claims = _any_phrase(book.grammar("second_person_claims"), book.language)
         self._introduced = _INTRODUCED_EN if book.language == "en" else _introduced_zh(book)
-        self._meant = _MEANT_EN if book.language == "en" else _MEANT_ZH
+        self._meant = (_MEANT_EN,) if book.language == "en" else (_MEANT_ZH, _MEANT_ZH_ALONE)
 
     def read(
         self, sentence: Sentence, speaker: Speaker, anchor: datetime | None, *, correcting: bool
@@ -117,10 +117,12 @@ class Statements:
         return Statement(tuple(facts), covered and bool(facts), corrects, meant)
 
     def _what_was_meant(self, text: str) -> tuple[str, str] | None:
-        match = self._meant.search(text)
-        if match is None:
-            return None
-        return match.group("right").strip(), (match.group("wrong") or "").strip()
+        for pattern in self._meant:
+            match = pattern.search(text)
+            if match is not None:
+                said = match.groupdict()
+                return said["right"].strip(), (said.get("wrong") or "").strip()
+        return None
 
     def introduced(self, text: str) -> re.Match[str] | None:
         """ "Hi, I'm Anna"."""
@@ -482,6 +484,10 @@ _MEANT_EN = re.compile(
 )
 _MEANT_ZH = re.compile(
     r"(?:是|应该是)(?P<right>[^，,。；！]{1,20})[，,]?不是(?P<wrong>[^，,。；！]{1,20})[。！]?$"
+)
+_MEANT_ZH_ALONE = re.compile(
+    r"^[^，,。；！]{0,4}(?:不对|错了|口误|更正一?下?)[，,。；：:！! ]*"
+    r"(?:应该|其实)?是在?(?P<right>[^，,。；！!？?你我他她它了的吗呢]{1,20})[。！!]?$"
 )
 
 

@@ -406,3 +406,54 @@ def test_a_denial_in_an_explicit_save_ends_and_is_kept() -> None:
         ("", "positive"),
     ]
     assert found[1].value == data.text
+
+
+@pytest.mark.parametrize(
+    ("text", "attribute", "value"),
+    [
+        ("我养了一条狗，名字叫阿福。", "pet", "阿福"),
+        ("我家养了一只橘猫，叫团子。", "pet", "团子"),
+        ("我领养了一只仓鼠，很可爱，它的名字叫球球。", "pet", "球球"),
+        ("我有一个女儿，叫小雪。", "child", "小雪"),
+        ("我有个弟弟，名字叫张伟。", "sibling", "张伟"),
+    ],
+)
+def test_a_name_after_an_introduction_is_not_the_speakers(
+    text: str, attribute: str, value: str
+) -> None:
+    found = {(each.attribute, each.value) for each in facts(text)}
+    assert (attribute, value) in found
+    assert "name" not in {each for each, _ in found}
+
+
+def test_the_name_of_a_thing_is_nobodys() -> None:
+    assert facts("我开了一家店，叫喵喵屋。") == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["我是一名护士，叫陈静。", "我养了一条狗，我叫陈静。", "我是护士，名字叫陈静。"],
+)
+def test_the_speakers_own_name_is_still_read(text: str) -> None:
+    assert ("name", "陈静") in {(each.attribute, each.value) for each in facts(text)}
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("我住在长沙。不对，是青岛。", "青岛"),
+        ("我住在长沙。说错了，应该是青岛。", "青岛"),
+        ("我叫陈静。不对，是陈婧。", "陈婧"),
+    ],
+)
+def test_a_slip_is_put_right_in_the_same_turn_in_chinese(text: str, value: str) -> None:
+    assert [each.value for each in read(text)] == [value]
+
+
+def test_a_reproach_is_no_correction() -> None:
+    assert [each.value for each in facts("我住在长沙。不对，是你错了。")] == ["长沙"]
+
+
+def test_every_name_of_a_list_is_kept() -> None:
+    found = facts("My kids are named Mia, Noah and Zoe.")
+    assert [each.value for each in found] == ["Mia", "Noah", "Zoe"]
