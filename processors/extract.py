@@ -485,9 +485,9 @@ def _episode(event: Event, whole: str, rest: Remainder, speaker: str) -> Asserti
 
 def _denies(assertion: Assertion) -> bool:
     """Whether an assertion says what is not so. That ends an equal value and leaves no memory of
-    its own, so its sentence is kept as said too. The withdrawal that goes before the right value
-    of a slot says nothing by itself."""
-    return assertion.polarity == "negative" and bool(assertion.value)
+    its own, so its sentence is kept as said too. A withdrawal is not: it takes back what was
+    said, and that stays to be seen as retracted."""
+    return assertion.polarity == "negative" and not assertion.withdraws
 
 
 def _once(found: Sequence[Assertion]) -> list[Assertion]:

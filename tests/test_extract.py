@@ -393,8 +393,10 @@ def test_what_is_denied_is_kept_as_said(text: str) -> None:
     assert said.value == text
 
 
-@pytest.mark.parametrize("text", ["I like papaya.", "我住在长沙。"])
-def test_what_is_affirmed_is_not_kept_twice(text: str) -> None:
+@pytest.mark.parametrize(
+    "text", ["I like papaya.", "我住在长沙。", "I misspoke, I'm not allergic to kiwis."]
+)
+def test_what_is_affirmed_or_taken_back_is_not_kept_twice(text: str) -> None:
     assert all(each.attribute for each in read(text))
 
 
