@@ -9,13 +9,14 @@ The grammars live beside it (`dates_en`, `dates_zh`); both describe expressions 
 
 from __future__ import annotations
 
+import re
 from bisect import bisect
 from datetime import UTC, datetime, tzinfo
 
 import msgspec
 
 from memstream.processors import dates_en, dates_zh
-from memstream.processors.dates_calendar import Context, Unresolvable, settle
+from memstream.processors.dates_calendar import Context, Open, Unresolvable, settle
 from memstream.processors.dates_expression import Expression
 
 __all__ = ["DateSpan", "find_dates"]
@@ -29,7 +30,8 @@ class DateSpan(msgspec.Struct, frozen=True, gc=False):
     holds the reason: "vague", "no anchor", "impossible date", "out of range", "empty range",
     "lunar calendar", "fiscal year". `granularity` is "second", "minute", "hour", "day", "weekend",
     "week", "month", "quarter", "season", "year", "decade", "century" or, for anything else,
-    "range". `relative` tells that the reading hangs on the anchor.
+    "range". `relative` tells that the reading hangs on the anchor. `recurs` tells that the
+    words name a day of every year ("my birthday is on May 5"), so that its year means nothing.
     """
 
     start_char: int
@@ -40,6 +42,7 @@ class DateSpan(msgspec.Struct, frozen=True, gc=False):
     granularity: str
     unresolved: str | None
     relative: bool
+    recurs: bool = False
 
 
 def find_dates(text: str, anchor: datetime | None, language: str | None = None) -> list[DateSpan]:
@@ -119,7 +122,30 @@ def _resolved(text: str, expression: Expression, now: datetime | None, zone: tzi
         granularity="range" if expression.bound else unit,
         unresolved=reason,
         relative=context.used,
+        recurs=context.used and _recurs(text, expression),
     )
+
+
+def _recurs(text: str, expression: Expression) -> bool:
+    """Whether the day is given as that of a birthday or an anniversary."""
+    meaning = expression.meaning
+    if not isinstance(meaning, Open) or meaning.cycle != "year":
+        return False
+    before = text[max(0, expression.start - 40) : expression.start]
+    after = text[expression.end : expression.end + 60]
+    return bool(_ANNUAL_BEFORE.search(before) or _ANNUAL_AFTER.match(after))
+
+
+_ANNUAL_BEFORE = re.compile(
+    r"\b(?:birthday|bday|b-day|anniversary|name day)(?: is|'s|’s|:) *(?:always )?(?:on |in )?(?:the )?$"
+    r"|(?:生日|纪念日|忌日)(?:是|在|：|:)? *(?:每年)?的?$",
+    re.IGNORECASE,
+)
+_ANNUAL_AFTER = re.compile(
+    r",? (?:is|being) (?:my|our|his|her|their|the) (?:[\w'’]+ ){0,3}(?:birthday|anniversary)\b(?! \w*party)"
+    r"|(?:是|过)[^，。！？,.!?]{0,10}(?:生日|纪念日|忌日)(?!会|聚|派对)",
+    re.IGNORECASE,
+)
 
 
 def _instant(local: datetime | None, zone: tzinfo) -> datetime | None:

@@ -49,6 +49,7 @@ from memstream.processors.dates_within import (
     later_in,
     nth_in,
     nth_weekday,
+    end_of_year,
     part,
     quarter_in_year,
     rest_of,
@@ -262,6 +263,10 @@ def part_first(self: Points, i: int) -> Match:
         if words[j + 2] != "of" and not words[j + 2].isdigit():
             return inside(part(which, named), relative(named)), j + 2
     parent = self.container(j)
+    if parent and words[i] in ("end", "close") and words[parent[1] - 1] == "year":
+        beside = words[parent[1] - 2] in ("last", "next", "previous", "following", "past")
+        if beside and parent[0].unit == "year":
+            return inside(end_of_year(), parent[0]), parent[1]
     return _part_of(which, parent) if parent else None
 
 

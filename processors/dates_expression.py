@@ -27,6 +27,8 @@ class Expression:
     tense: Callable[[str, int, int], bool | None]
 
     def spoken_tense(self, text: str) -> bool | None:
+        if self.bound == "since":
+            return False
         return self.tense(text, self.start, self.end)
 
     def is_deadline(self) -> bool:

@@ -192,6 +192,16 @@ def part(which: Part, unit: str, named_year: bool = False) -> Child:
     return Child("range", "month" if unit == "month" else "year", build)
 
 
+def end_of_year() -> Child:
+    """December. As the bound of a range, its last instant."""
+
+    def build(year: Interval) -> Interval:
+        start = plus_months(year.end, -1)
+        return interval(start, year.end, "month", year.end)
+
+    return Child("month", "year", build)
+
+
 def _part_bounds(
     which: Part, unit: str, named_year: bool, parent: Interval
 ) -> tuple[datetime, datetime, datetime]:

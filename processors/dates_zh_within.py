@@ -12,6 +12,7 @@ from collections.abc import Callable
 
 from memstream.processors.dates_calendar import (
     Child,
+    Fixed,
     Cycle,
     Interval,
     Meaning,
@@ -34,6 +35,7 @@ from memstream.processors.dates_within import (
     month_in_year,
     nth_in,
     nth_weekday,
+    end_of_year,
     part,
     quarter_in_year,
     season_in_year,
@@ -128,6 +130,10 @@ def _child(text: str, at: int, parent: Meaning) -> tuple[Child, int] | None:
     unit = parent.unit
     if at >= len(text):
         return None
+    if unit == "year" and isinstance(parent, Fixed) and not parent.named_year:
+        last = _IN_YEAR_PART.match(text, at)
+        if last and last["which"] in "底末":
+            return end_of_year(), last.end()
     for reader in _CHILDREN.get(unit, ()):
         found = reader(text, at, unit)
         if found is not None:

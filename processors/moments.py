@@ -81,13 +81,13 @@ def _present(
 
 
 def first_resolved(dates: Sequence[DateSpan]) -> DateSpan | None:
-    """The first date that was resolved."""
-    return next((date for date in dates if date.unresolved is None), None)
+    """The first date that was resolved, and is not one of every year."""
+    return next((date for date in dates if date.unresolved is None and not date.recurs), None)
 
 
 def occurred(dates: Sequence[DateSpan]) -> Interval | None:
     """The hull of the resolved dates; None where there is none."""
-    resolved = [date for date in dates if date.unresolved is None]
+    resolved = [date for date in dates if date.unresolved is None and not date.recurs]
     if not resolved:
         return None
     starts = [date.start for date in resolved]
@@ -106,7 +106,7 @@ def annotated(text: str, dates: Sequence[DateSpan], zone: tzinfo, language: str)
     parts: list[str] = []
     position = 0
     for date in dates:
-        if date.unresolved is not None:
+        if date.unresolved is not None or date.recurs:
             continue
         absolute = written(date, zone, language)
         if absolute and absolute not in date.text:

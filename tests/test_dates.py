@@ -58,6 +58,17 @@ ENGLISH = {
     "Friday the 13th": ["2023-10-13..2023-10-14"],
     "the Saturday before 18 July 2023": ["2023-07-15..2023-07-16"],
     "two Mondays ago": ["2023-11-06..2023-11-07"],
+    # plans, events ahead, ends of years
+    "We are flying to Oslo in June.": ["2024-06-01..2024-07-01"],
+    "She's getting married in September!": ["2024-09-01..2024-10-01"],
+    "I'm moving to Leeds in March": ["2024-03-01..2024-04-01"],
+    "I was moving to Leeds in March": ["2023-03-01..2023-04-01"],
+    "I have an appointment with Dr. Lund on Friday": ["2023-11-17..2023-11-18"],
+    "My interview is on Friday": ["2023-11-17..2023-11-18"],
+    "I had an appointment with Dr. Lund on Friday": ["2023-11-10..2023-11-11"],
+    "I'm visiting relatives since March": ["2023-03-01.."],
+    "we met at the end of last year": ["2022-12-01..2023-01-01"],
+    "she has lived here since the new year": ["2023-01-01.."],
     # relative days and counts
     "yesterday and tomorrow": ["2023-11-14..2023-11-15", "2023-11-16..2023-11-17"],
     "the day before yesterday": ["2023-11-13..2023-11-14"],
@@ -171,6 +182,10 @@ CHINESE = {
     "2022年 5月": ["2022-05-01..2022-06-01"],
     "五月中旬": ["2023-05-11..2023-05-21"],
     "这个月初": ["2023-11-01..2023-11-16"],
+    "去年年底我们见过面": ["2022-12-01..2023-01-01"],
+    "我打算三月搬到厦门": ["2024-03-01..2024-04-01"],
+    "我周五有个面试": ["2023-11-17..2023-11-18"],
+    "我订了六月去罗马的机票": ["2024-06-01..2024-07-01"],
     "2022年底": ["2022-09-01..2023-01-01"],
     "去年上半年": ["2022-01-01..2022-07-01"],
     "2022年第三季度": ["2022-07-01..2022-10-01"],
@@ -475,3 +490,22 @@ def test_the_recorded_expressions(language: str, right: float) -> None:
 def test_the_lunar_calendar_is_not_guessed(text: str) -> None:
     (span,) = find_dates(text, datetime(2017, 3, 22, tzinfo=UTC))
     assert span.unresolved == "lunar calendar"
+
+
+@pytest.mark.parametrize(
+    ("text", "recurs"),
+    [
+        ("My birthday is on May 5.", True),
+        ("Our wedding anniversary's May 5.", True),
+        ("May 5 is my mother's birthday.", True),
+        ("我的生日是5月5日。", True),
+        ("5月5日是我们的结婚纪念日。", True),
+        ("My birthday is on May 5, 1990.", False),
+        ("We celebrated my birthday on May 5.", False),
+        ("My birthday party is on May 5.", False),
+        ("We met on May 5.", False),
+    ],
+)
+def test_the_day_of_a_birthday_is_one_of_every_year(text: str, recurs: bool) -> None:
+    (found,) = find_dates(text, WEDNESDAY)
+    assert found.recurs == recurs

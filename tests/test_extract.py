@@ -103,6 +103,13 @@ def test_a_plan_occurs_when_its_date_says() -> None:
     assert "2025-08" in fact.text
 
 
+@pytest.mark.parametrize("text", ["Our anniversary is on June 9.", "6月9日是我们的结婚纪念日。"])
+def test_a_day_of_every_year_gets_no_year(text: str) -> None:
+    (episode,) = read(text)
+    assert episode.occurred is None
+    assert "[" not in episode.text
+
+
 def test_a_correction_withdraws() -> None:
     (fact,) = facts("I misspoke, I'm not allergic to kiwis.")
     assert fact.withdraws
