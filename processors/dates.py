@@ -137,12 +137,14 @@ def _recurs(text: str, expression: Expression) -> bool:
 
 
 _ANNUAL_BEFORE = re.compile(
-    r"\b(?:birthday|bday|b-day|anniversary|name day)(?: is|'s|’s|:) *(?:always )?(?:on |in )?(?:the )?$"
+    r"\b(?:birthday|bday|b-day|anniversary|name day)"
+    r"(?: is|'s|’s|:) *(?:always )?(?:on |in )?(?:the )?$"
     r"|(?:生日|纪念日|忌日)(?:是|在|：|:)? *(?:每年)?的?$",
     re.IGNORECASE,
 )
 _ANNUAL_AFTER = re.compile(
-    r",? (?:is|being) (?:my|our|his|her|their|the) (?:[\w'’]+ ){0,3}(?:birthday|anniversary)\b(?! \w*party)"
+    r",? (?:is|being) (?:my|our|his|her|their|the) (?:[\w'’]+ ){0,3}"
+    r"(?:birthday|anniversary)\b(?! \w*party)"
     r"|(?:是|过)[^，。！？,.!?]{0,10}(?:生日|纪念日|忌日)(?!会|聚|派对)",
     re.IGNORECASE,
 )

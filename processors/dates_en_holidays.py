@@ -8,8 +8,11 @@ _HOLIDAYS = (
     ("new year eve", r"new years?'?s?'? eve|nye"),
     ("islamic new year", r"(?:islamic|hijri|muslim) new year"),
     ("chinese new year", r"(?:chinese|lunar) new years?(?:'s)?(?: day| eve)?"),
-    ("new year", r"new years?'?s?'? day|new year'?s(?!')\b|new year\b(?= of| day| [12][0-9]{3})"
-     r"|(?<=since )new year\b|(?<=since the )new year\b"),
+    (
+        "new year",
+        r"new years?'?s?'? day|new year'?s(?!')\b|new year\b(?= of| day| [12][0-9]{3})"
+        r"|(?<=since )new year\b|(?<=since the )new year\b",
+    ),
     ("martin luther king day", r"(?:mlk|martin luther king)(?:,? jr\.?)?(?:'s)? day"),
     ("inauguration day", r"inauguration day"),
     ("groundhog day", r"groundhog day"),

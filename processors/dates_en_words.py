@@ -506,8 +506,9 @@ _EVENT = (
 )
 _CUE = re.compile(
     r"\b(?:((?:am|'m|is|'s|are|'re) (?:all |both |also |finally |probably )?"
-    r"(?:moving|relocating|flying|travell?ing|driving to|heading|leaving|arriving|returning|visiting|"
-    r"starting|joining|graduating|retiring|getting (?:married|engaged)|hosting|attending|"
+    r"(?:moving|relocating|flying|travell?ing|driving to|heading|leaving|arriving|"
+    r"returning|visiting|starting|joining|graduating|retiring|"
+    r"getting (?:married|engaged)|hosting|attending|"
     r"having (?:an? )?(?:baby|party|surgery|operation|meeting)|running (?:a|the|my)\b|turning|"
     r"throwing|performing|launching|going (?:on|back)|scheduled|planned|booked|due)|"
     rf"(?:have|'ve got|has|'s got|have got) (?:an? |another |my |our )?(?:[a-z]+ )?{_EVENT}|"
