@@ -223,7 +223,7 @@ def test_the_balance_closes_after_every_step(told: list[Event], random: Random) 
         assert erased.complete
         assert memory.doctor().balance.closes
         pipeline.mended = True
-        memory._host.runtime().retry_dead_letters()
+        memory._host.retry_dead_letters()
         balance = assert_healthy(memory).balance
         assert balance.dead_lettered == 0
         before = versions(memory)
@@ -240,7 +240,7 @@ def test_an_event_that_goes_through_late_takes_its_place_in_the_log(tmp_path: Pa
         memory.flush()
         assert memory.doctor().balance.dead_lettered == 15
         pipeline.mended = True
-        memory._host.runtime().retry_dead_letters()
+        memory._host.retry_dead_letters()
         assert_healthy(memory)
         found = versions(memory)
     shutil.rmtree(tmp_path / "generations")
