@@ -16,6 +16,10 @@ from unittest.mock import patch
 
 import pytest
 
+sys.path.insert(0, str(Path(__file__).parent))
+
+from kafka_broker import THOROUGH
+
 from memstream import Memory, Scope
 from memstream.processors.standard import standard_pipeline
 from memstream.schemas.errors import KeyDestroyed, NotFound
@@ -146,7 +150,11 @@ def test_erasing_one_event_several_and_a_scope(cluster: Cluster) -> None:
 
 
 @pytest.mark.parametrize("cluster", ["sqlite"], indirect=True)
-@pytest.mark.parametrize("step", ["append_again", "append", "destroy", "wait_for"])
+@pytest.mark.parametrize(
+    "step",
+    [pytest.param(each, marks=THOROUGH) for each in ("append_again", "append", "wait_for")]
+    + ["destroy"],
+)
 def test_an_erasure_cut_off_at_any_step_is_finished_by_the_next(
     cluster: Cluster, step: str
 ) -> None:

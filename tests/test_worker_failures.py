@@ -16,6 +16,7 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
 
+from kafka_broker import THOROUGH
 from kafka_installation import Installation, installed, load
 
 
@@ -25,7 +26,9 @@ def installation(kafka_bootstrap: str, tmp_path: Path) -> Iterator[Installation]
         yield made
 
 
-@pytest.mark.parametrize(("store", "kills"), [("rocksdb", 3), ("memory", 1)])
+@pytest.mark.parametrize(
+    ("store", "kills"), [("rocksdb", 2), pytest.param("memory", 1, marks=THOROUGH)]
+)
 def test_a_worker_killed_at_any_moment_under_load(
     installation: Installation, store: str, kills: int
 ) -> None:
@@ -41,7 +44,7 @@ def test_a_worker_killed_at_any_moment_under_load(
     assert worker.drain() == 0, installation.troubles()
 
 
-@pytest.mark.parametrize("store", ["rocksdb", "memory"])
+@pytest.mark.parametrize("store", ["rocksdb", pytest.param("memory", marks=THOROUGH)])
 def test_workers_that_join_and_leave_under_load(installation: Installation, store: str) -> None:
     told = load(12, 800)
     first = installation.worker("one", store=store)
@@ -70,7 +73,7 @@ def test_a_table_that_is_lost_is_recovered_from_its_changelog(installation: Inst
         shutil.rmtree(installation.directory / "one" / "faust")
 
 
-@pytest.mark.parametrize("seed", [1, 2])
+@pytest.mark.parametrize("seed", [1, pytest.param(2, marks=THOROUGH)])
 def test_a_worker_that_was_frozen_does_not_undo_what_another_did(
     installation: Installation, seed: int
 ) -> None:
