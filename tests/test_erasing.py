@@ -36,7 +36,7 @@ from memstream.schemas.events import (
     TurnRecorded,
 )
 from memstream.schemas.ids import content_key, derived_id, served_key
-from memstream.service import searching
+from memstream.service import byte_search
 from memstream.streams.clock import ManualClock
 from memstream.streams.log import Position
 from memstream.streams.log_in_sqlite import SqliteLog
@@ -466,7 +466,7 @@ class TestWhatIsLeft:
         assert report.snapshots_left == (str(outside),)
         assert not report.complete
         assert not holds(inside, ANN.path, ["e1"])
-        assert verify(inside).tally.count
+        assert bool(verify(inside).tally.count) is not whole
         memory.snapshot(directory / "snapshots" / "later")
         memory.record_turn(ANN, text="I like chess.", event_id="e9")
         assert memory.erase(ANN, event="e9").complete  # no snapshot has it
@@ -570,7 +570,7 @@ class TestWhereContentHides:
 def test_the_search_finds_every_string_wherever_it_stands(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, few: int
 ) -> None:
-    monkeypatch.setattr(searching, "_FEW", few)
+    monkeypatch.setattr(byte_search, "_FEW", few)
     monkeypatch.setattr(searching, "_READ_BYTES", 64)
     random = Random(7)
     names = [random.randbytes(random.randint(8, 40)) for _ in range(200)]
@@ -579,7 +579,7 @@ def test_the_search_finds_every_string_wherever_it_stands(
     gaps = (random.randbytes(random.randint(0, 90)) for _ in there)
     path = tmp_path / "file"
     path.write_bytes(b"".join(gap + name for gap, name in zip(gaps, there, strict=True)))
-    found = searching.held(path, wanted, searching.by_start(wanted))
+    found = byte_search.held(path, wanted, byte_search.by_start(wanted))
     assert found == {wanted[name] for name in there}
 
 
