@@ -571,7 +571,7 @@ def test_the_search_finds_every_string_wherever_it_stands(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, few: int
 ) -> None:
     monkeypatch.setattr(byte_search, "_FEW", few)
-    monkeypatch.setattr(searching, "_READ_BYTES", 64)
+    monkeypatch.setattr(byte_search, "_READ_BYTES", 64)
     random = Random(7)
     names = [random.randbytes(random.randint(8, 40)) for _ in range(200)]
     wanted = {name: str(number) for number, name in enumerate(names)} | {b"short": "short"}
