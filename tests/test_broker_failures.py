@@ -15,7 +15,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from kafka_broker import need_broker
+from kafka_broker import THOROUGH, need_broker
 from kafka_installation import installed, load
 from kafka_node import KafkaCluster
 
@@ -50,6 +50,7 @@ def test_a_broker_that_is_killed_and_started_again(tmp_path: Path) -> None:
         installation.settled(told)
 
 
+@THOROUGH
 def test_one_of_three_brokers_lost_under_load(tmp_path: Path) -> None:
     told = load(32, 600)
     with (

@@ -206,6 +206,7 @@ def test_erasing_while_agents_record_loses_none_of_theirs(cluster: Cluster) -> N
         assert values(memory) == set(recorded)
 
 
+@THOROUGH
 @pytest.mark.parametrize("cluster", ["sqlite"], indirect=True)
 def test_without_a_worker_the_content_goes_and_the_report_says_who_is_missing(
     cluster: Cluster,
@@ -228,6 +229,7 @@ def test_without_a_worker_the_content_goes_and_the_report_says_who_is_missing(
             assert values(memory) == {"Hooli"}
 
 
+@THOROUGH
 @pytest.mark.parametrize("cluster", ["sqlite"], indirect=True)
 def test_what_stays_is_what_a_directory_makes_of_it(cluster: Cluster) -> None:
     """Identical memories, ids and times, in the index that was erased from and in a new one."""

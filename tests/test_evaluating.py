@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 from typing import Any
 
 import msgspec
 import pytest
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+from kafka_broker import THOROUGH
 
 from memstream.schemas.errors import ImportFault
 from memstream.service.evaluating import EvalReport, Trial, evaluate
@@ -143,6 +148,7 @@ def test_baselines_and_silence_are_measured(report: EvalReport) -> None:
     assert silent.answered_share == 1.0
 
 
+@THOROUGH
 def test_every_channel_and_weight_is_left_out_once(path: Path) -> None:
     report = evaluate(path, embedder="hash", ablate=True)
     assert {"without bm25", "without dense"} <= set(report.ablation)
@@ -165,6 +171,7 @@ def test_a_file_of_another_kind_is_refused(tmp_path: Path) -> None:
         evaluate(file)
 
 
+@THOROUGH
 def test_the_development_half_keeps_its_level(shared: Path) -> None:
     report = evaluate(shared / "data" / "locomo" / "locomo_dev.json")
     assert report.overall.questions > 700
@@ -172,6 +179,7 @@ def test_the_development_half_keeps_its_level(shared: Path) -> None:
     assert 0.5 < report.baselines["bm25"].recall_at_10 < report.overall.recall_at_10 + 0.1
 
 
+@THOROUGH
 @pytest.mark.parametrize("language", ["zh", "en"])
 def test_madial_is_asked_with_what_was_said_before(shared: Path, language: str) -> None:
     report = evaluate(shared / "data" / "madial", format=f"madial-{language}")

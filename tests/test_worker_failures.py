@@ -60,6 +60,7 @@ def test_workers_that_join_and_leave_under_load(installation: Installation, stor
     installation.settled(told)
 
 
+@THOROUGH
 def test_a_table_that_is_lost_is_recovered_from_its_changelog(installation: Installation) -> None:
     told = load(13, 600)
     for number, part in enumerate((told[:200], told[200:400], told[400:])):
@@ -73,7 +74,8 @@ def test_a_table_that_is_lost_is_recovered_from_its_changelog(installation: Inst
         shutil.rmtree(installation.directory / "one" / "faust")
 
 
-@pytest.mark.parametrize("seed", [1, pytest.param(2, marks=THOROUGH)])
+@THOROUGH
+@pytest.mark.parametrize("seed", [1, 2])
 def test_a_worker_that_was_frozen_does_not_undo_what_another_did(
     installation: Installation, seed: int
 ) -> None:
