@@ -39,6 +39,15 @@ class KafkaFailed(Exception):
     """A node cannot be started, reached or stopped: what, where and how to mend it."""
 
 
+def _told(log: Path) -> str:
+    """What a log says of a failure: its errors and their causes, which a node that shuts down may
+    bury under much else, and its end."""
+    text = log.read_text(encoding="utf-8", errors="replace")
+    grave = (" ERROR ", " FATAL ", "Caused by: ", "Exception: ")
+    errors = [line[:500] for line in text.splitlines() if any(each in line for each in grave)]
+    return "\n".join([*errors[:10], "...", text[-2000:]])
+
+
 def missing_tools() -> str:
     """What a node needs and this machine lacks; empty where all is there."""
     absent = [name for name in ("java", "mvn", "ps") if shutil.which(name) is None]
@@ -183,9 +192,8 @@ class KafkaCluster:
         while known_brokers(HOST, port) < brokers:
             if self.pid(node) is None or time.monotonic() > limit:
                 log = self.log(node)
-                end = log.read_text(encoding="utf-8", errors="replace")[-3000:]
                 how = "did not start in time" if self.pid(node) else "stopped"
-                raise KafkaFailed(f"Kafka node {node} {how}; its log, {log}, ends:\n{end}")
+                raise KafkaFailed(f"Kafka node {node} {how}; its log, {log}, says:\n{_told(log)}")
             time.sleep(0.1)
 
     def _signal(self, node: int, what: signal.Signals) -> None:

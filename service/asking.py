@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 from numpy.typing import NDArray
 
 from memstream.projections.embedders import Embedder, EmbedderUnavailable
-from memstream.recall.engine import Embedding
 from memstream.streams.clock import Deadline
+
+if TYPE_CHECKING:
+    from memstream.recall.engine import Embedding
 
 DOUBT_SECONDS = 30.0
 """So long after an embedder failed no question waits for it."""

@@ -18,7 +18,6 @@ import msgspec
 
 from memstream.processors.capture import capture
 from memstream.projections.embedders import Embedder
-from memstream.recall.engine import Request, recalled
 from memstream.recall.evidence import Evidence
 from memstream.recall.scan import Scan, newest
 from memstream.recall.settings import Settings
@@ -61,6 +60,7 @@ from memstream.streams.log import Position
 
 if TYPE_CHECKING:
     from memstream.projections.queries import SearchIndex
+    from memstream.recall.engine import Request
     from memstream.service.cluster_settings import ClusterSettings
 
 
@@ -372,6 +372,11 @@ class Memory:
             check_scope(each)
         check_instants(as_of=as_of, known_at=known_at, since=since, until=until)
         check_counts(budget_tokens=budget_tokens, limit=limit)
+        from memstream.recall.engine import (
+            Request,
+            recalled,
+        )  # a process that records needs no rules
+
         request = Request(
             query=query,
             scopes=(scope, *scopes),

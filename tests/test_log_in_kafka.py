@@ -11,7 +11,8 @@ from typing import Any
 
 import msgspec
 import pytest
-from kafka import KafkaConsumer, KafkaProducer
+from kafka import KafkaAdminClient, KafkaConsumer, KafkaProducer
+from kafka.admin import ConfigResource, ConfigResourceType
 from kafka.structs import TopicPartition
 
 sys.path.insert(0, str(Path(__file__).parent))
@@ -37,6 +38,21 @@ def opened(settings: KafkaSettings, clock: Clock) -> KafkaLog:
     """The log of these settings; its topic is made where it is not there."""
     make_topics(settings, [each for each in topics_of(settings) if each.name.endswith(EVENTS)])
     return KafkaLog(settings, clock)
+
+
+def alter(settings: KafkaSettings, topic: str, values: dict[str, str]) -> None:
+    """Sets a topic otherwise than memstream does, and waits until the brokers know."""
+    admin: Any = KafkaAdminClient(bootstrap_servers=settings.bootstrap)
+    admin.alter_configs([ConfigResource(ConfigResourceType.TOPIC, topic, values)])
+    asked = [ConfigResource(ConfigResourceType.TOPIC, topic)]
+    # The controller answers before the brokers know.
+    for _ in range(1_000):
+        found = admin.describe_configs(asked, config_filter="all")["topic"][topic]
+        if all(found[name]["value"] == value for name, value in values.items()):
+            break
+    else:
+        pytest.fail(f"{topic} did not take {values}")
+    admin.close()
 
 
 class TestKafkaLog(LogConformance):
@@ -232,10 +248,12 @@ def test_a_topic_is_never_rewritten(log: KafkaLog) -> None:
     assert everything(log) == [entry]
 
 
-def test_a_clock_far_ahead_of_the_brokers_is_told(settings: KafkaSettings) -> None:
+def test_a_clock_far_ahead_is_told_where_the_topic_refuses_it(settings: KafkaSettings) -> None:
     log = opened(settings, ManualClock(datetime.now(UTC) + timedelta(days=2)))
+    assert log.append([row("a")])[0].offset == 0
+    alter(settings, settings.topic(EVENTS), {"message.timestamp.after.max.ms": "3600000"})
     with pytest.raises(LogUnavailable, match="clock"):
-        log.append([row("a")])
+        log.append([row("b")])
     log.close()
 
 
