@@ -27,7 +27,7 @@ from memstream.projections.projection import Projection
 from memstream.projections.queries import SearchIndex
 from memstream.projections.snapshot import snapshot
 from memstream.schemas.codec import Codec
-from memstream.schemas.errors import NotFound
+from memstream.schemas.errors import NotFound, ProjectionDamaged, WrongGeneration
 from memstream.schemas.events import Event
 from memstream.schemas.memories import Memory
 from memstream.schemas.scope import Scope
@@ -53,8 +53,11 @@ from memstream.streams.log import Position
 from memstream.streams.log_in_kafka import KafkaLog
 from memstream.streams.metrics import Reached
 from memstream.streams.projector import Applied, Projector
+from memstream.streams.stages import BrokenSequence
 from memstream.streams.worker import Worker
 
+NOT_BY_WAITING = (ProjectionDamaged, BrokenSequence, WrongGeneration)
+"""What a projector meets again however often it tries."""
 POLL_SECONDS = 0.05
 """How often a waiting reader looks how far the index is."""
 
@@ -185,24 +188,35 @@ class ClusterHost:
         self.later.wait(timeout_s)
         ends = self.log.end_offsets()
         missing = self.wait_for(ends, timeout_s)
-        if missing:
-            raise TimeoutError(
-                f"flush: {missing} events are not indexed after {timeout_s:g} s; mend: see that "
-                "memstream worker --runtime faust runs for generation "
-                f"{self.generation}, and a projector {self.worker_error()}".rstrip()
-            )
+        if not missing:
+            return
+        worker = self._worker
+        if worker is not None and isinstance(worker.last_error, NOT_BY_WAITING):
+            raise worker.last_error
+        raise TimeoutError(
+            f"flush: {missing} events are not indexed after {timeout_s} s; mend: see that "
+            "memstream worker --runtime faust runs for generation "
+            f"{self.generation}, and a projector {self.worker_error()}".rstrip()
+        )
 
     def wait_for(self, ends: dict[int, int], timeout_s: float | None) -> int:
-        """How many events are still missing when the time is over; 0 once none is."""
+        """How many events are still missing when the time is over, or when this process projects
+        and has met what waiting does not mend; 0 once none is."""
         deadline = Deadline(timeout_s)
         pause = threading.Event()
+        before = None if self._worker is None else self._worker.rounds
         while True:
             positions = self.view.positions()
             missing = sum(max(0, end - positions.get(at, 0)) for at, end in ends.items())
             if not missing or deadline.passed:
                 return missing
-            if self._worker is not None:
-                self._worker.wake()
+            worker = self._worker
+            if worker is not None:
+                before = worker.rounds if before is None else before
+                # The second round since this call is the first that began after it.
+                if worker.rounds > before + 1 and isinstance(worker.last_error, NOT_BY_WAITING):
+                    return missing
+                worker.wake()
             pause.wait(POLL_SECONDS)
 
     def worker_error(self) -> str:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 
 from memstream.projections.projection import Projection, Step
-from memstream.schemas.errors import MemstreamError
+from memstream.schemas.errors import MemstreamError, ProjectionDamaged
 
 BESIDE_FROM = 250
 """Steps from which threads are worth their start; fewer are applied by the caller itself."""
@@ -88,3 +88,16 @@ def _bring(projection: Projection, last: int, after: StepsAfter, keep_going: Kee
         steps = after(position)
         projection.apply(steps)
         position = steps[-1].seq
+        check_moved(projection, position)
+
+
+def check_moved(projection: Projection, seq: int) -> None:
+    """``ProjectionDamaged`` where steps up to ``seq`` were applied and the projection's position
+    is not there: whoever waits for it would wait for ever."""
+    reached = projection.position()
+    if reached < seq:
+        raise ProjectionDamaged(
+            f"{projection.name}: steps up to {seq} were applied, and its position is {reached}: "
+            "what it writes is not kept; mend: see that its disk or server keeps what is written, "
+            "then memstream rebuild"
+        )

@@ -15,6 +15,7 @@ import structlog
 from memstream.projections.projection import Projection, Step
 from memstream.schemas.errors import MemstreamError
 from memstream.streams.bundles import DUPLICATE, LAST_PART, Bundle, BundleCodec, Place
+from memstream.streams.indexing import check_moved
 from memstream.streams.stages import BrokenSequence
 
 AT_ONCE = 2_000
@@ -141,6 +142,7 @@ class Projector:
                 projection.erase(bundle.scope, events=[], memories=[])
         if steps[start:]:
             projection.apply(steps[start:])
+            check_moved(projection, steps[-1].seq)
         self._watch(projection.name, bundles, steps)
 
     def _step(self, seq: int, bundle: Bundle) -> Step:

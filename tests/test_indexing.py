@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from memstream.projections.in_edge import EdgeIndex
 from memstream.projections.projection import Step, offsets_after
 from memstream.projections.scripted import plain_steps, tally_of
 from memstream.schemas.errors import MemstreamError, ProjectionDamaged
@@ -24,8 +25,8 @@ BESIDE, ALONE = 1, 10**6
 
 
 class Kept:
-    """A projection in memory. It fails with ``failure`` at the step ``fails_at``, and waits for
-    ``gate`` before it applies anything."""
+    """A projection in memory. It fails with ``failure`` at the step ``fails_at``, waits for
+    ``gate`` before it applies anything, and ``forgets`` all it is given."""
 
     def __init__(
         self,
@@ -34,12 +35,14 @@ class Kept:
         fails_at: int = 0,
         failure: BaseException | None = None,
         gate: threading.Event | None = None,
+        forgets: bool = False,
     ) -> None:
         self.name = name
         self.steps: list[Step] = []
         self.fails_at = fails_at
         self.failure = failure
         self.gate = gate
+        self.forgets = forgets
 
     def position(self) -> int:
         return self.steps[-1].seq if self.steps else 0
@@ -52,7 +55,8 @@ class Kept:
             assert self.gate.wait(timeout=60)
         if self.failure is not None and any(step.seq == self.fails_at for step in steps):
             raise self.failure
-        self.steps += steps
+        if not self.forgets:
+            self.steps += steps
 
     def tally(self) -> Tally:
         return tally_of(self.steps)
@@ -145,6 +149,36 @@ def test_settling_raises_nothing_and_the_same_steps_fail_again() -> None:
     with pytest.raises(MemstreamError):
         indexing.finish()
     indexing.settle()
+
+
+@pytest.mark.parametrize("beside_from", [BESIDE, ALONE])
+def test_one_whose_position_does_not_move_is_damaged_and_keeps_no_other_back(
+    beside_from: int,
+) -> None:
+    indexing = Indexing([Kept("still", forgets=True), whole := Kept()], beside_from=beside_from)
+    with pytest.raises(ProjectionDamaged, match=r"still: steps up to 3 .* its position is 0"):
+        _start_and_finish(indexing)
+    indexing.settle()
+    assert whole.steps == STEPS
+
+
+@pytest.mark.parametrize("worker", [False, True])
+def test_flush_says_that_an_index_keeps_nothing_in_the_place_of_waiting_for_ever(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, worker: bool
+) -> None:
+    ada = Scope(tenant="acme", user="ada")
+    with Memory.open(tmp_path, worker=worker) as memory:
+        memory.record_turn(ada, text="I live in Oslo.")
+        memory.flush(30)
+        monkeypatch.setattr(EdgeIndex, "apply", lambda *_: None)
+        position = memory.record_turn(ada, text="I work at Hooli.")
+        with pytest.raises(ProjectionDamaged, match="its position is 1"):
+            memory.flush()
+        evidence = memory.recall(ada, "Oslo", after=position, record=False)
+        assert any("its position is 1" in each for each in evidence.degraded)
+        monkeypatch.undo()
+        memory.flush()
+        assert {each.value for each in memory.memories(ada)} == {"Oslo", "Hooli"}
 
 
 @pytest.mark.parametrize("beside_from", [BESIDE, ALONE])
