@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import subprocess
 import sys
-import time
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+from growth import assert_linear
 
 from memstream.processors.lexemes import (
     AVERAGE_LENGTH,
@@ -160,10 +164,6 @@ def test_another_process_with_other_hashes_gets_the_same_lexemes() -> None:
         assert run.stdout.strip() == str(lexemes(text))
 
 
-def test_a_turn_is_cut_quickly_once_its_words_are_known() -> None:
-    lexemes(TURN)
-    started = time.perf_counter()
-    for _ in range(2_000):
-        lexemes(TURN)
-    # Measured: 4 µs. The bound leaves room for a busy machine.
-    assert (time.perf_counter() - started) / 2_000 < 40e-6
+@pytest.mark.parametrize("piece", [TURN + " ", "a", "1,", "don't-", "猫", "猫a", "\ud800"])
+def test_cutting_grows_with_the_text_alone(piece: str) -> None:
+    assert_linear(lambda size: lexemes(piece * (size // len(piece))), 20_000)
