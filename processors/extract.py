@@ -52,7 +52,7 @@ LONGEST_CONTEXT = 2000
 """Characters of a turn that go with each of its assertions, to find it by."""
 MOST_OF_ONE_SLOT = 32
 """Facts that one event may state of a slot that has one value."""
-_VERSION = 3
+_VERSION = 4
 _LANGUAGES: tuple[Language, ...] = ("en", "zh")
 _STANDINGS: dict[str, Standing] = {
     "stored": "admitted",

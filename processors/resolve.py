@@ -62,7 +62,7 @@ class Resolve:
     """The processor. ``attributes`` tells how many values an attribute has."""
 
     name = "resolve"
-    version = 3
+    version = 4
 
     def __init__(self, attributes: Attributes | None = None) -> None:
         self.attributes = attributes or builtin()
@@ -125,7 +125,7 @@ class Resolve:
             assertion.scope,
             "lane",
             content_key(assertion.subject),
-            assertion.attribute,
+            self.attributes.place(assertion.attribute),
             content_key(assertion.qualifier),
             value,
         )

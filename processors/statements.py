@@ -182,7 +182,21 @@ class _Reading:
             if facts and not found:
                 facts = facts + self._contrasted(match, clause, index, facts)
             found.extend(facts)
-        return found
+        return [each for fact in found for each in self._with_the_contrary(fact)]
+
+    def _with_the_contrary(self, fact: Fact) -> list[Fact]:
+        """A denial that states the opposite: "I don't like tea". What only ended ("I used to like
+        tea") states nothing."""
+        attribute = self._owner.attributes.get(fact.attribute)
+        denied = fact.negative and fact.rule.polarity == "positive" and not fact.former
+        if not denied or not attribute.denial_states_opposite:
+            return [fact]
+        said = attribute.en_not if self._book.language == "en" else attribute.zh_not
+        contrary = msgspec.structs.replace(
+            fact, attribute=attribute.opposite, negative=False, withdraws=False, corrects=False,
+            rule=msgspec.structs.replace(fact.rule, id=f"{fact.rule.id}.not", text=said),
+        )  # fmt: skip
+        return [fact, contrary] if fact.withdraws else [contrary]
 
     def is_covered(self, clause: Clause, facts: Sequence[Fact]) -> bool:
         """Whether the facts say all that the clause says, up to two small words."""

@@ -1,9 +1,10 @@
 """The interval algebra: the timeline of one lane as a pure function of its set of assertions.
 
 A lane is what competes for the same place: a slot (scope, subject, attribute, qualifier) where
-the attribute has one value, and a slot plus one value where it has many. Assertions are read in
-the order (valid_from, observed_at, event, ordinal), whatever order they arrived in, so the result
-depends on the set alone.
+the attribute has one value, and a slot plus one value where it has many; an attribute and its
+opposite share their lanes, so values are equal under the same attribute only. Assertions are read
+in the order (valid_from, observed_at, event, ordinal), whatever order they arrived in, so the
+result depends on the set alone.
 
 The rules, in the order they apply:
 
@@ -24,6 +25,11 @@ import msgspec
 
 from memstream.schemas.ids import content_key
 from memstream.schemas.memories import Assertion, Status
+
+
+def _key(assertion: Assertion) -> tuple[str, str]:
+    """What must be equal for two assertions of a lane to say the same."""
+    return (assertion.attribute, content_key(assertion.value))
 
 
 class Review(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
@@ -92,7 +98,7 @@ class _Open:
 
     def __init__(self, assertion: Assertion) -> None:
         self.sources = [assertion]
-        self.key = content_key(assertion.value)
+        self.key = _key(assertion)
         self.valid_from = assertion.valid_from
         self.valid_to = assertion.valid_to
         self.authority = assertion.trust
@@ -132,12 +138,12 @@ class _Groups:
     """Spans that take no part in the walk: equal values of one status share a span."""
 
     def __init__(self) -> None:
-        self._groups: dict[tuple[str, str, str], tuple[list[Assertion], str, list[Assertion]]] = {}
+        self._groups: dict[tuple[object, ...], tuple[list[Assertion], str, list[Assertion]]] = {}
 
     def add(
         self, assertion: Assertion, status: Status, reason: str, against: Sequence[Assertion] = ()
     ) -> None:
-        place = (status, assertion.polarity, content_key(assertion.value))
+        place = (status, assertion.polarity, *_key(assertion))
         sources, _, others = self._groups.setdefault(place, ([], reason, []))
         sources.append(assertion)
         others.extend(each for each in against if each not in others)
@@ -153,7 +159,7 @@ class _Groups:
                 update_reason=reason,
                 against=tuple(others),
             )
-            for (status, _, _), (sources, reason, others) in self._groups.items()
+            for (status, *_), (sources, reason, others) in self._groups.items()
         ]
 
 
@@ -210,7 +216,7 @@ def _speaks_of(later: Assertion, earlier: Assertion) -> bool:
         earlier.event,
         earlier.ordinal,
     )
-    same = not later.value or content_key(later.value) == content_key(earlier.value)
+    same = not later.value or _key(later) == _key(earlier)
     return said_after and same and later.event != earlier.event
 
 
@@ -218,7 +224,7 @@ def _walk(ordered: list[Assertion], apart: _Groups) -> list[Span]:
     done: list[_Open] = []
     current: _Open | None = None
     for assertion in ordered:
-        key = content_key(assertion.value)
+        key = _key(assertion)
         if assertion.polarity == "negative":
             current = _negated(current, assertion, key, done, apart)
         elif current is None:
@@ -231,7 +237,10 @@ def _walk(ordered: list[Assertion], apart: _Groups) -> list[Span]:
             done.append(current)
             current = _Open(assertion)
         elif assertion.trust >= current.authority:
-            current.close(assertion.valid_from, f"closed by {assertion.value!r}")
+            said = f"{assertion.value!r}"
+            if assertion.attribute != current.sources[0].attribute:
+                said = f"{assertion.attribute}: {said}"
+            current.close(assertion.valid_from, f"closed by {said}")
             done.append(current)
             current = _Open(assertion)
         else:
@@ -244,7 +253,7 @@ def _walk(ordered: list[Assertion], apart: _Groups) -> list[Span]:
 def _negated(
     current: _Open | None,
     assertion: Assertion,
-    key: str,
+    key: tuple[str, str],
     done: list[_Open],
     apart: _Groups,
 ) -> _Open | None:

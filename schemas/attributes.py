@@ -33,6 +33,9 @@ class Attribute(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     en_not: str = ""
     zh_not: str = ""
     aliases: str = ""
+    opposite: str = ""
+    """The attribute of the contrary: one value cannot be under both at once."""
+    denial_states_opposite: bool = False
 
 
 class Attributes:
@@ -40,6 +43,17 @@ class Attributes:
 
     def __init__(self, known: Mapping[str, Attribute]) -> None:
         self._known = dict(known)
+        for name, attribute in self._known.items():
+            other = self._known.get(attribute.opposite)
+            if attribute.opposite and (
+                other is None
+                or other.opposite != name
+                or other.cardinality != attribute.cardinality
+            ):
+                raise InvalidAttribute(
+                    f"attribute {name!r}: the opposite {attribute.opposite!r} must be an attribute "
+                    f"that has {name!r} as its opposite, and the same cardinality; mend: make it so"
+                )
 
     def __contains__(self, name: str) -> bool:
         return name in self._known
@@ -50,6 +64,10 @@ class Attributes:
     def get(self, name: str) -> Attribute:
         """The attribute of that name; for one nobody declared, one value and a plain text."""
         return self._known.get(name) or Attribute(cardinality="one")
+
+    def place(self, name: str) -> str:
+        """The name of the place that an attribute and its opposite compete for."""
+        return min(name, self.get(name).opposite or name)
 
     def sentence(
         self,

@@ -391,18 +391,15 @@ def _plain(found: Iterable[Assertion]) -> list[tuple[str, str, str, tuple[int, i
 @pytest.mark.parametrize(
     "text",
     [
-        "I don't like papaya.",
         "I don't drink beer.",
         "I don't work at Lego anymore.",
         "I no longer live in Cork.",
         "I left Lego last month.",
         "I used to live in Cork, but moved to Graz in 2022.",
         "I'm not allergic to kiwis.",
-        "我不喜欢吃苦瓜。",
         "我不喝啤酒。",
         "我不在华为工作了。",
         "我不住在长沙了。",
-        "我喜欢兔子，不喜欢鹦鹉。",
     ],
 )
 def test_what_is_denied_is_kept_as_said(text: str) -> None:
@@ -413,7 +410,15 @@ def test_what_is_denied_is_kept_as_said(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["I like papaya.", "我住在长沙。", "I misspoke, I'm not allergic to kiwis."]
+    "text",
+    [
+        "I like papaya.",
+        "I don't like papaya.",
+        "我不喜欢吃苦瓜。",
+        "我喜欢兔子，不喜欢鹦鹉。",
+        "我住在长沙。",
+        "I misspoke, I'm not allergic to kiwis.",
+    ],
 )
 def test_what_is_affirmed_or_taken_back_is_not_kept_twice(text: str) -> None:
     assert all(each.attribute for each in read(text))
