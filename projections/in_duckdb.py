@@ -125,11 +125,12 @@ class DuckIndex:
         return Tally(int(count), int(checksum or 0))
 
     def holds_text(self, text: str, *, outside: str = "") -> bool:
-        """Whether an event of any scope, or of any ``outside`` one, holds the text, as it is or
-        as JSON spells it."""
+        """Whether an event or a memory version of any scope, or of any ``outside`` one, holds the
+        text, as it is or as JSON spells it."""
         query = (
-            "SELECT count(*) FROM events WHERE scope <> ?"
-            " AND (contains(text, ?) OR contains(data::VARCHAR, ?))"
+            "SELECT EXISTS (FROM events WHERE scope <> $1"
+            " AND (contains(text, $2) OR contains(data::VARCHAR, $3)))"
+            " OR EXISTS (FROM memory_versions WHERE scope <> $1 AND contains(record::VARCHAR, $3))"
         )
         with self._lock, restated(self.path):
             return bool(_one(self._connected(), query, [outside, text, _spelled(text)])[0])

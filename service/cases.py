@@ -24,7 +24,7 @@ import json
 import math
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -41,7 +41,7 @@ from memstream.service.memory import Memory
 from memstream.streams.clock import Clock, ManualClock, SystemClock
 from memstream.streams.importers.own_jsonl import event_from_short
 
-__all__ = ["CaseResult", "InvalidCase", "MemoryView", "run_case", "run_cases"]
+__all__ = ["CaseResult", "InvalidCase", "MemoryView", "clock_after", "run_case", "run_cases"]
 
 
 class InvalidCase(MemstreamError):
@@ -140,13 +140,19 @@ def run_cases(
 
 
 def run_case(
-    raw: Any, folder: Path, *, orders_at_most: int = 120, opened: Opened | None = None
+    raw: Any,
+    folder: Path,
+    *,
+    orders_at_most: int = 120,
+    opened: Opened | None = None,
+    clock: Clock | None = None,
 ) -> CaseResult:
     """Runs one case, in every order it asks for (``orders_at_most`` of them, evenly spread).
 
     ``folder`` must be empty; a directory is made in it for each order. Stops after the first
     order that fails: the others would say the same. ``opened`` gives the memory to run in; without
-    it, a new directory in this process.
+    it, a new directory in this process. ``clock`` is the one that memory goes by, later than all
+    that the case observes; without it, one of the case's own.
     """
     started = time.perf_counter()
     name = str(raw.get("name", "?")) if isinstance(raw, dict) else "?"
@@ -156,7 +162,9 @@ def run_case(
         case = _case_of(raw)
         for order in _orders(len(case.events), case.orders, orders_at_most):
             tried += 1
-            problems = _Run(case, folder / f"order-{tried}", opened or _in_process).problems(order)
+            place = folder / f"order-{tried}"
+            run = _Run(case, place, opened or _in_process, clock or clock_after([case.events]))
+            problems = run.problems(order)
             if problems:
                 shown = ", ".join(str(case.events[at].get("id")) for at in order)
                 problems = [f"arriving {shown}: {each}" for each in problems]
@@ -214,7 +222,7 @@ def _permutation(count: int, number: int) -> tuple[int, ...]:
 class _Run:
     """One case in one order, in one directory."""
 
-    def __init__(self, case: Case, folder: Path, opened: Opened) -> None:
+    def __init__(self, case: Case, folder: Path, opened: Opened, clock: Clock) -> None:
         self._case = case
         self._opened = opened
         self._folder = folder
@@ -222,7 +230,7 @@ class _Run:
         self._scopes: dict[str, Scope] = {}
         self._scope_of: dict[str, Scope] = {}
         self._offsets: list[timedelta] = []
-        self._clock = _clock_after(case)
+        self._clock = clock
         self._erased_at: dict[str, datetime] = {}
 
     def problems(self, order: Sequence[int]) -> list[str]:
@@ -407,10 +415,11 @@ class _Run:
                     self._found.append(f"{words!r} stands in {place} ({when})")
 
 
-def _clock_after(case: Case) -> Clock:
-    """A clock that starts after everything was observed: now, or a day after the last event."""
+def clock_after(cases: Iterable[Sequence[Mapping[str, Any]]]) -> Clock:
+    """A clock that starts after everything that these lists of events observe: now, or a day after
+    the last event."""
     start = SystemClock().now()
-    for raw in case.events:
+    for raw in (each for events in cases for each in events):
         observed = parse_instant("$.observed_at", str(raw.get("observed_at")))
         if isinstance(observed, datetime):
             start = max(start, observed.astimezone(UTC) + timedelta(days=1))

@@ -184,10 +184,11 @@ class ClusterHost:
         yield view.index, view.embedder, reasons
 
     def flush(self, timeout_s: float | None = None) -> None:
-        """Returns when everything recorded before the call is in the index. ``TimeoutError``."""
+        """Returns when everything recorded before the call is in the index, and in the analytics
+        where this process has them. ``TimeoutError``."""
         self.later.wait(timeout_s)
         ends = self.log.end_offsets()
-        missing = self.wait_for(ends, timeout_s)
+        missing = self.wait_for(ends, timeout_s, everywhere=True)
         if not missing:
             return
         worker = self._worker
@@ -199,14 +200,17 @@ class ClusterHost:
             f"{self.generation}, and a projector {self.worker_error()}".rstrip()
         )
 
-    def wait_for(self, ends: dict[int, int], timeout_s: float | None) -> int:
-        """How many events are still missing when the time is over, or when this process projects
-        and has met what waiting does not mend; 0 once none is."""
+    def wait_for(
+        self, ends: dict[int, int], timeout_s: float | None, *, everywhere: bool = False
+    ) -> int:
+        """How many events are still missing in the index when the time is over, or when this
+        process projects and has met what waiting does not mend; 0 once none is. ``everywhere``:
+        in any projection of this process."""
         deadline = Deadline(timeout_s)
         pause = threading.Event()
         before = None if self._worker is None else self._worker.rounds
         while True:
-            positions = self.view.positions()
+            positions = self.view.positions(everywhere=everywhere)
             missing = sum(max(0, end - positions.get(at, 0)) for at, end in ends.items())
             if not missing or deadline.passed:
                 return missing
@@ -362,9 +366,10 @@ class _View:
         """All that are brought up to date."""
         return self._projector.projections
 
-    def positions(self) -> dict[int, int]:
-        """The raw offset of each partition that the index has next."""
-        return self.index.positions()
+    def positions(self, *, everywhere: bool = False) -> dict[int, int]:
+        """The raw offset of each partition that the index has next, or (``everywhere``) that not
+        every projection has."""
+        return self._projector.positions() if everywhere else self.index.positions()
 
     def close(self) -> None:
         self._closing.close()

@@ -14,7 +14,7 @@ from pathlib import Path
 TESTS = Path(__file__).parent
 WITH_SERVERS = (
     "broker", "kafka", "postgres", "qdrant", "outbox", "worker_failures", "metrics", "traffic",
-    "faust", "vectors", "erasing", "evaluating",
+    "faust", "vectors", "erasing", "evaluating", "runtimes",
 )  # fmt: skip
 
 

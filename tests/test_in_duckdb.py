@@ -388,8 +388,17 @@ class TestErase:
         for text in ('said "hush".\nTw', "what did he say?"):
             assert index.holds_text(text)
         assert not index.holds_text("something else")
+        assert not index.holds_text("said", outside=ANN)
         index.erase(ANN, events=(), memories=())
         assert not index.holds_text("what did he say?")
+
+    def test_holds_text_finds_what_was_derived(self, index: DuckIndex) -> None:
+        """Two who live in one place lead to the same sentence, in whatever words they said it."""
+        story = Story()
+        story.turn("My home is Oslo.", memory("home", text="The user lives in Oslo."), when=at(1))
+        index.apply(story.steps)
+        assert index.holds_text("The user lives in Oslo.")
+        assert not index.holds_text("The user lives in Oslo.", outside=ANN)
 
     def test_another_scopes_event_of_the_same_id_stays(self, index: DuckIndex) -> None:
         story = Story()
