@@ -201,7 +201,10 @@ class Reader:
         for sentence, fact in stated:
             if sentence.start in named and fact.corrects:
                 fact = msgspec.structs.replace(fact, corrects=False)
-            assertions.extend(self._assertions(event, text, sentence, fact, speaker, anchor))
+            made = list(self._assertions(event, text, sentence, fact, speaker, anchor))
+            if not made:
+                left[found.index(sentence)] = True
+            assertions.extend(made)
         return assertions, left
 
     def _without_fiction(
@@ -281,6 +284,8 @@ class Reader:
             note = "" if date is None else written(date, observed.tzinfo or UTC, language)
             if took_place is not None and took_place.start is not None:
                 valid_from = min(valid_from, took_place.start)
+        elif fact.rule.tense == "change" and when.note:
+            took_place = occurred(fact.dates)
         negative = fact.negative or when.ends
         attribute = self._attributes.get(fact.attribute)
         base = self._assertion(event, whole, sentence, language)

@@ -50,7 +50,7 @@ def validity_of(
         return Validity(start, end, written(date, zone, language))
     if tense == "change":
         if start > observed:
-            return open_ended
+            return None
         return Validity(start, None, _since(date, zone, language))
     if tense == "future":
         return open_ended

@@ -43,6 +43,7 @@ class Rule(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     dates: Literal["validity", "occurred", "value", "ignored"] = "validity"
     needs_date: bool = False
     whole: bool = False
+    ends: tuple[str, ...] = ()
 
 
 class RuleFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -69,6 +69,13 @@ class Statements:
                 raise InvalidRule(
                     f"rule {rule.id}: {kind!r} is no kind of value; known: {known}, <list>"
                 )
+        for rule in book.rules:
+            many = [each for each in rule.ends if attributes.get(each).cardinality != "one"]
+            if many or (rule.ends and rule.attribute):
+                raise InvalidRule(
+                    f"rule {rule.id}: 'ends' names attributes of one value, and stands in place of "
+                    f"'attribute'; mend: take out {', '.join(many) or 'attribute'}"
+                )
         self.attributes = attributes
         relations = "|".join(sorted(map(re.escape, book.relations), key=len, reverse=True))
         adjectives = book.phrases.get("relation_adjectives")
@@ -291,6 +298,8 @@ class _Reading:
 
     def _facts(self, match: Match, clause: Clause) -> list[Fact]:
         rule, book = match.rule, self._book
+        if rule.ends:
+            return self._endings(match, clause)
         values = self._main_values(match, clause)
         if not values:
             return []
@@ -361,6 +370,25 @@ class _Reading:
                 )
             )  # fmt: skip
         return facts
+
+    def _endings(self, match: Match, clause: Clause) -> list[Fact]:
+        """What a clause ends without naming it: "I quit my job"."""
+        last = max(match.end - 1, 0)
+        return [
+            Fact(
+                rule=match.rule,
+                attribute=attribute,
+                value="",
+                spoken="",
+                subject=self._subject(match.rule, clause),
+                negative=True,
+                dates=tuple(clause.dates),
+                reason=self._reason_after(clause),
+                start=clause.spoken.start[0],
+                end=clause.words.end[last],
+            )
+            for attribute in match.rule.ends
+        ]
 
     def _main_values(self, match: Match, clause: Clause) -> list[Value]:
         rule, words = match.rule, clause.words

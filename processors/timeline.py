@@ -10,16 +10,18 @@ The rules, in the order they apply:
 
 1. What the gate held or quarantined stays apart until a review approves it.
 2. A withdrawal removes equal values observed before it; a restoration takes a withdrawal back.
-3. An equal value that overlaps or touches adds support.
-4. A different value that overlaps closes the earlier one at its own start; so does a negation.
-5. A less trusted source closes nothing: it is contested and kept beside.
-6. Disjoint intervals never conflict.
+3. A change whose date is an interval ("I moved in March") came after what was said before it to
+   hold within that interval.
+4. An equal value that overlaps or touches adds support.
+5. A different value that overlaps closes the earlier one at its own start; so does a negation.
+6. A less trusted source closes nothing: it is contested and kept beside.
+7. Disjoint intervals never conflict.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import datetime
+from datetime import UTC, datetime
 
 import msgspec
 
@@ -89,7 +91,7 @@ def timeline(
         else:
             admitted.append(msgspec.structs.replace(assertion, trust=review.trust))
     standing = _after_withdrawals(admitted, apart)
-    spans = _walk(standing, apart) + apart.spans()
+    spans = _walk(_placed(standing), apart) + apart.spans()
     return sorted(spans, key=lambda span: order_of(span.opener))
 
 
@@ -218,6 +220,33 @@ def _speaks_of(later: Assertion, earlier: Assertion) -> bool:
     )
     same = not later.value or _key(later) == _key(earlier)
     return said_after and same and later.event != earlier.event
+
+
+def _placed(ordered: list[Assertion]) -> list[Assertion]:
+    """The assertions with every change placed within its interval, in order again."""
+    if not any(each.occurred is not None for each in ordered):
+        return ordered
+    return sorted((_after_what_held(each, ordered) for each in ordered), key=order_of)
+
+
+def _after_what_held(change: Assertion, ordered: Sequence[Assertion]) -> Assertion:
+    """The change, from the end of its interval (or from when it was told, if that is earlier)
+    where it would otherwise begin before something that was told to hold within it."""
+    when = change.occurred
+    if when is None or when.end is None or when.start != change.valid_from:
+        return change
+    latest = min(when.end, change.observed_at)
+    if change.valid_to is not None and change.valid_to <= latest:
+        return change
+    for each in ordered:
+        if each.polarity == "negative" or not change.valid_from < each.valid_from < latest:
+            continue
+        same = _key(each) == _key(change)
+        concerned = same or not change.value if change.polarity == "negative" else not same
+        told_before = each.observed_at < change.observed_at and each.trust >= change.trust
+        if concerned and told_before and each.event != change.event:
+            return msgspec.structs.replace(change, valid_from=latest.astimezone(UTC))
+    return change
 
 
 def _walk(ordered: list[Assertion], apart: _Groups) -> list[Span]:

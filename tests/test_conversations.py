@@ -111,6 +111,91 @@ def test_a_taste_taken_back_leaves_the_other_alone() -> None:
     assert standing("I like papaya.", "I misspoke, I don't like papaya.") == {"dislikes=papaya"}
 
 
+JOBLESS = {
+    "en": (
+        "I quit my job last week.", "I left my job last month.", "I resigned yesterday.",
+        "I got laid off on Monday.", "I was fired.", "I lost my job because the plant closed.",
+        "I've been let go.", "I'm unemployed now.", "I retired last month.",
+        "I quit my job to travel.",
+    ),
+    "zh": (
+        "我上周辞职了。", "我离职了。", "我昨天被裁员了。", "我失业了。", "我这个月退休了。",
+        "我辞掉了工作，因为太累。", "我把工作辞了。", "我被炒鱿鱼了。", "我辞职去旅行了。",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_a_job_that_is_left_unnamed_ends_whatever_it_was(language: str) -> None:
+    worked = {"en": "I work at Volvo as a train driver.", "zh": "我在沃尔沃当司机。"}[language]
+    assert len(standing(worked)) == 2
+    for text in JOBLESS[language]:
+        told = turns(worked, "…", "…", text)
+        for order in (told, told[::-1]):
+            found = memories(order)
+            assert {each.status for each in found if each.attribute} == {"superseded"}, text
+            assert any(each.value in text for each in found if not each.attribute), text
+        again = {"en": "I work at Lego.", "zh": "我在乐高工作。"}[language]
+        assert "employer=" + {"en": "Lego", "zh": "乐高"}[language] in standing(worked, text, again)
+
+
+@pytest.mark.parametrize(
+    ("before", "text", "stands"),
+    [
+        ("I live in Ghent.", "I moved to Porto in March.", {"residence=Porto"}),
+        ("I live in Ghent.", "I moved to Porto this month.", {"residence=Porto"}),
+        ("I live in Ghent.", "I moved to Porto in 2019.", {"residence=Ghent"}),
+        ("I work at Volvo.", "I left my job in March.", set()),
+        ("I work at Volvo.", "I left Volvo in March.", set()),
+        ("I work at Volvo.", "I left Lego in March.", {"employer=Volvo"}),
+        ("I work at Volvo.", "I quit my job in 2019.", {"employer=Volvo"}),
+        ("我住在武汉。", "我三月份搬到了成都。", {"residence=成都"}),
+        ("我住在武汉。", "我2019年搬到了成都。", {"residence=武汉"}),
+        ("我在华为工作。", "我三月份辞职了。", set()),
+        ("我在华为工作。", "我2019年辞职了。", {"employer=华为"}),
+    ],
+)
+def test_a_change_came_after_what_was_said_within_its_interval(
+    before: str, text: str, stands: set[str]
+) -> None:
+    """The first is said on March 12, the second on March 22."""
+    for order in permutations(turns(before, text)):
+        found = memories(list(order))
+        active = {f"{e.attribute}={e.value}" for e in found if e.attribute and e.status == "active"}
+        assert active == stands
+        for each in found:
+            assert each.valid_to is None or each.valid_from < each.valid_to
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "I want to quit my job.", "I haven't quit my job.", "If I lost my job, I'd travel.",
+        "Should I quit my job?", "I quit my job search.", "My wife quit her job.",
+        "I almost quit my job.", "I resigned from the club.", "I'm quitting my job next month.",
+        "我想辞职。", "我没有辞职。", "要是失业了就麻烦了。", "我差点辞职。", "我写了辞职信。",
+        "我老婆辞职了。", "我要不要辞职？", "我下周辞职。",
+    ],
+)  # fmt: skip
+def test_a_job_that_is_not_left_stays(text: str) -> None:
+    assert "employer=Volvo" in standing("I work at Volvo.", text)
+
+
+@pytest.mark.parametrize(
+    ("before", "text"),
+    [
+        ("我住在武汉。", "我下个月搬去成都。"),
+        ("我在华为工作。", "我下个月从华为离职。"),
+        ("我在华为工作。", "我明年入职腾讯。"),
+    ],
+)
+def test_what_is_announced_changes_nothing_yet_and_is_kept(before: str, text: str) -> None:
+    found = memories(turns(before, text))
+    (fact,) = [each for each in found if each.attribute in ("residence", "employer")]
+    assert (fact.status, fact.valid_to) == ("active", None)
+    assert any(text[1:-1] in each.quote for each in found)
+
+
 def test_opposites_must_name_each_other() -> None:
     one = Attribute(cardinality="many", opposite="leaves")
     with pytest.raises(InvalidAttribute, match="mend"):

@@ -364,5 +364,5 @@ def test_every_attribute_of_a_rule_is_registered() -> None:
     free = ("favourite_", "{", "age")
     for book in READER.books.values():
         for rule in book.rules:
-            for name in (rule.attribute, *rule.also.values()):
+            for name in (*(rule.ends or (rule.attribute,)), *rule.also.values()):
                 assert name in builtin() or name.startswith(free) or "{" in name, rule.id

@@ -21,7 +21,7 @@ from memstream.schemas.events import (
     ReviewDecided,
     Source,
 )
-from memstream.schemas.memories import Assertion, Memory
+from memstream.schemas.memories import Assertion, Interval, Memory
 
 START = datetime(2020, 1, 1, tzinfo=UTC)
 SCOPE = "acme/user:u1"
@@ -55,16 +55,18 @@ def claims(draw: st.DrawFn) -> list[Assertion]:
     made: list[Assertion] = []
     for number in range(draw(st.integers(1, 7))):
         start = draw(st.integers(0, 30))
+        ended = draw(st.none() | st.none() | st.integers(start + 1, 40))
         kind = draw(st.sampled_from(["positive"] * 4 + ["negative", "withdraws", "restores"]))
         made.append(
             claim(
                 f"e{number}",
-                draw(st.sampled_from(["Oslo", "oslo", "Rome", "Bonn"])),
+                draw(st.sampled_from(["Oslo", "oslo", "Rome", "Bonn", ""])),
                 start,
                 draw(st.none() | st.integers(start + 1, 40)),
                 observed=draw(st.integers(0, 40)),
                 trust=draw(st.integers(0, 4)),
                 polarity="positive" if kind == "positive" else "negative",
+                occurred=None if ended is None else Interval(day(start), day(ended), "day"),
                 withdraws=kind == "withdraws",
                 restores=kind == "restores",
                 standing=draw(st.sampled_from(["admitted"] * 4 + ["held", "quarantined"])),
