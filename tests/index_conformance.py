@@ -35,6 +35,7 @@ from index_steps import (
     steps,
     tally,
 )
+from thorough import first_of
 
 from memstream.processors.lexemes import lexemes
 from memstream.projections.embedders import Embedder, HashEmbedder
@@ -400,7 +401,7 @@ class IndexConformance(ABC):
         assert index.tally() == tally(made)
         assert index.position() == 2
 
-    @pytest.mark.parametrize("size", [1, 2, 7])
+    @pytest.mark.parametrize("size", first_of(2, 1, 7))
     def test_batches_of_any_size_give_the_same_index(self, path: Path, size: int) -> None:
         run = [
             memory(f"m{at % 5}", f"{word} chest", version=at // 5 + 1, created_at=START + at * DAY)
@@ -468,7 +469,7 @@ class IndexConformance(ABC):
             with pytest.raises(IndexClosed, match="open it again"):
                 use()
 
-    @pytest.mark.parametrize("changed", ["pipeline", "embedder", "schema"])
+    @pytest.mark.parametrize("changed", first_of("pipeline", "embedder", "schema"))
     def test_another_generation_is_refused_and_both_are_named(
         self, path: Path, changed: str
     ) -> None:
@@ -564,7 +565,7 @@ class IndexConformance(ABC):
             reader.join()
         assert faults == []
 
-    @pytest.mark.parametrize("after", [1, 23])
+    @pytest.mark.parametrize("after", first_of(23, 1))
     def test_a_killed_writer_is_healed_by_applying_again(self, path: Path, after: int) -> None:
         source = self.program(path) + (
             "from index_steps import history\n"

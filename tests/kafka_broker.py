@@ -19,12 +19,6 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "infra"))
 
 from kafka_node import KafkaCluster, missing_tools
 
-THOROUGH = pytest.mark.skipif(
-    os.environ.get("HYPOTHESIS_PROFILE") != "thorough",
-    reason="one of its kind runs always; HYPOTHESIS_PROFILE=thorough runs all",
-)
-"""For variants of tests with real processes, which take a quarter of a minute each and more."""
-
 
 @contextmanager
 def running_broker(directory: Path, *, brokers: int = 1) -> Iterator[str]:

@@ -15,9 +15,10 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from kafka_broker import THOROUGH, need_broker
+from kafka_broker import need_broker
 from kafka_installation import installed, load
 from kafka_node import KafkaCluster
+from thorough import THOROUGH
 
 from memstream.streams.clock import SystemClock
 from memstream.streams.log_in_kafka import KafkaLog, row_check

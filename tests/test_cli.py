@@ -11,6 +11,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
+from thorough import first_of
 from typer.main import get_command
 from typer.testing import CliRunner, Result
 
@@ -422,7 +423,7 @@ def process(*arguments: str) -> subprocess.Popen[bytes]:
     )
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+@pytest.mark.parametrize("number", first_of(signal.SIGTERM, signal.SIGINT))
 def test_a_worker_processes_until_it_is_told_to_stop(tmp_path: Path, number: int) -> None:
     path = tmp_path / "memory"
     with process("worker", "--log-json", "--dir", str(path)) as worker:

@@ -19,6 +19,7 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parent))
 
 from simulation import MEMORY_DISK
+from thorough import first_of
 
 from memstream import Memory, Scope
 from memstream.projections.duckdb_rows import TABLES
@@ -102,8 +103,8 @@ class TestWhatIsNotErased:
         assert (found.row.type, found.row.dataversion) == (kind, version)
         assert memory._host.store.outcomes()["dead_lettered"] == before["dead_lettered"] == 1
 
-    @pytest.mark.parametrize("elsewhere", [False, True], ids=["here", "in another process"])
-    @pytest.mark.parametrize("whole", [False, True], ids=["one event", "the scope"])
+    @pytest.mark.parametrize("elsewhere", first_of(True, False), ids=["in another process", "here"])
+    @pytest.mark.parametrize("whole", first_of(False, True), ids=["one event", "the scope"])
     def test_what_was_sealed_before_and_arrives_afterwards_is_kept(
         self, directory: Path, memory: Memory, elsewhere: bool, whole: bool
     ) -> None:
@@ -252,7 +253,7 @@ class TestWhatCarriesTheErased:
         assert_sound(memory)
         assert not files_holding(directory, MARK, SENTENCE, told.found.text)
 
-    @pytest.mark.parametrize("value", [MARK, "Oslo", "杭州"])
+    @pytest.mark.parametrize("value", first_of("杭州", MARK, "Oslo"))
     def test_what_a_correction_says_is_right_outlives_what_it_took_back(
         self, memory: Memory, directory: Path, value: str
     ) -> None:
@@ -427,7 +428,7 @@ def analytics(memory: Memory) -> dict[str, list[Any]]:
 
 
 class TestWhatIsLeft:
-    @pytest.mark.parametrize("whole", [False, True], ids=["one event", "the scope"])
+    @pytest.mark.parametrize("whole", first_of(False, True), ids=["one event", "the scope"])
     def test_analytics_are_row_for_row_those_of_a_rebuild(
         self, memory: Memory, directory: Path, whole: bool
     ) -> None:
@@ -450,7 +451,7 @@ class TestWhatIsLeft:
             assert analytics(again) == live
             assert again.doctor().healthy
 
-    @pytest.mark.parametrize("whole", [False, True], ids=["one event", "the scope"])
+    @pytest.mark.parametrize("whole", first_of(False, True), ids=["one event", "the scope"])
     def test_snapshots_in_the_directory_are_taken_again_and_others_named(
         self, memory: Memory, directory: Path, whole: bool
     ) -> None:
@@ -491,7 +492,7 @@ class TestWhereContentHides:
         assert report.searched
         assert not files_holding(directory, MARK)
 
-    @pytest.mark.parametrize("whole", [False, True], ids=["one event", "the scope"])
+    @pytest.mark.parametrize("whole", first_of(False, True), ids=["one event", "the scope"])
     def test_the_error_of_a_dead_letter(self, memory: Memory, directory: Path, whole: bool) -> None:
         files = memory._host.files
         row = SealedRow("bad", "turn.recorded", ANN.path, SAID, "user_said", 3, "r", "", 1, "", b"")

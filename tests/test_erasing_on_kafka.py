@@ -18,7 +18,7 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from kafka_broker import THOROUGH
+from thorough import THOROUGH, first_of
 
 from memstream import Memory, Scope
 from memstream.processors.standard import standard_pipeline
@@ -93,7 +93,7 @@ class Cluster:
         return host
 
 
-@pytest.fixture(params=["sqlite", "postgres"])
+@pytest.fixture(params=first_of("postgres", "sqlite"))
 def cluster(request: pytest.FixtureRequest, kafka_bootstrap: str, tmp_path: Path) -> Cluster:
     keyring = str(tmp_path / "keys.db")
     if request.param == "postgres":

@@ -12,7 +12,7 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from kafka_broker import THOROUGH
+from thorough import THOROUGH
 
 from memstream.schemas.errors import ImportFault
 from memstream.service.evaluating import EvalReport, Trial, evaluate

@@ -25,6 +25,7 @@ from index_steps import (
     steps,
     tally,
 )
+from thorough import first_of
 
 from memstream.processors.lexemes import lexemes
 from memstream.projections import in_edge
@@ -57,7 +58,7 @@ class TestEdgeIndexWithVectors(IndexConformance):
     def program(self, path: Path) -> str:
         return OPENING.format(path=str(path), embedder=self.embedder_source)
 
-    @pytest.mark.parametrize("call", [2, 3, 6])
+    @pytest.mark.parametrize("call", first_of(3, 2, 6))
     def test_a_crash_inside_an_apply_is_healed(self, path: Path, call: int) -> None:
         """The engine is called for "pending", points, closings and the position; the process is
         killed in the place of each of them."""

@@ -14,6 +14,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 from kafka_broker import need_broker
 from kafka_node import HOST, KafkaCluster, KafkaFailed, free_ports, known_brokers
+from thorough import THOROUGH
 
 PROGRAM = Path(__file__).resolve().parents[1] / "infra" / "kafka_node.py"
 
@@ -50,6 +51,7 @@ def test_a_node_starts_answers_and_stops(cluster: KafkaCluster) -> None:
     cluster.down()
 
 
+@THOROUGH  # test_kafka_failures.py has three brokers and loses one
 def test_three_brokers_know_each_other_and_one_may_be_lost(cluster: KafkaCluster) -> None:
     ports = [port_of(each) for each in cluster.up(3).split(",")]
     assert len(set(ports)) == 3

@@ -28,9 +28,9 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 import qdrant_backend
 from histories import SCOPES, history, in_any_order
-from kafka_broker import THOROUGH
 from kafka_installation import Installation, installed
 from simulation import versions, view
+from thorough import THOROUGH
 
 from memstream import Memory, Scope
 from memstream.processors.standard import standard_pipeline

@@ -22,6 +22,7 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parent))
 
 from simulation import BEGINNING, MEMORY_DISK, Deaths, Died, every_death, simulate, versions
+from thorough import IS_THOROUGH
 
 from memstream import Memory, Scope
 from memstream.processors.resolve import Resolve
@@ -32,8 +33,7 @@ from memstream.streams.embedded import EmbeddedRuntime
 from memstream.streams.indexing import Indexing
 from memstream.streams.log_in_sqlite import SqliteLog
 
-_THOROUGH = os.environ.get("HYPOTHESIS_PROFILE") == "thorough"
-SEEDS = range(int(os.environ.get("MEMSTREAM_SEEDS", "200" if _THOROUGH else "12")))
+SEEDS = range(int(os.environ.get("MEMSTREAM_SEEDS", "200" if IS_THOROUGH else "6")))
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -41,7 +41,7 @@ def test_every_disturbed_run_ends_like_an_undisturbed_one(seed: int) -> None:
     simulate(seed)
 
 
-@pytest.mark.parametrize("seed", SEEDS[:3])
+@pytest.mark.parametrize("seed", SEEDS[:1])
 def test_so_does_one_that_indexes_beside_the_processing(seed: int) -> None:
     beside = partial(Indexing, beside_from=1)
     with patch.object(embedded, "Indexing", beside), patch.object(embedded, "PROJECT_BATCH", 2):
@@ -110,7 +110,7 @@ def _is_all_or_nothing(memory: Memory, point: str) -> None:
     assert bool(_bytes_hold(memory, MARK)) != requested, point
     assert "chess" in memory.history(BOB)[0].text, point
     _healthy(memory, point)
-    if point.startswith("after"):  # half of them: a rebuild takes its time
+    if IS_THOROUGH or "destroy" in point:  # a rebuild takes its time
         before = versions(memory, (ANN, BOB))
         assert memory.rebuild().identical, point
         assert versions(memory, (ANN, BOB)) == before, point
@@ -133,7 +133,8 @@ def test_a_rebuild_may_die_anywhere(prepared: Path) -> None:
     def goes_on(memory: Memory, point: str) -> None:
         assert versions(memory, (ANN, BOB)) == expected, point
         _healthy(memory, point)
-        assert memory.rebuild().identical, point
+        if IS_THOROUGH or "Generations" in point:
+            assert memory.rebuild().identical, point
 
     points = every_death(prepared, lambda memory: memory.rebuild(), goes_on)
     assert "before Generations.serve" in points

@@ -14,6 +14,7 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parent))
 
 from simulation import MEMORY_DISK
+from thorough import first_of
 
 from memstream import Memory, Scope, Settings
 from memstream.schemas.errors import LeaseHeld
@@ -84,7 +85,8 @@ def directory() -> Iterator[Path]:
 
 
 @pytest.mark.parametrize(
-    "kinds", [("worker", "worker"), ("worker", "none"), ("none", "worker"), ("none", "none")]
+    "kinds",
+    first_of(("worker", "none"), ("worker", "worker"), ("none", "worker"), ("none", "none")),
 )
 def test_two_processes_record_and_recall_in_turns(directory: Path, kinds: tuple[str, str]) -> None:
     agents = [Agent(directory, kind) for kind in kinds]

@@ -16,8 +16,8 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from kafka_broker import THOROUGH
 from kafka_installation import Installation, installed, load
+from thorough import THOROUGH
 
 
 @pytest.fixture
