@@ -186,6 +186,13 @@ class Reader:
                 sentence, speaker, anchor, correcting=correcting
             )
             read[place] = statement
+            slip = None
+            if facts and not statement.facts:
+                slip = self._slip_before(facts, sentence, speaker, anchor)
+            if slip is not None:
+                facts = slip
+                left.append(False)
+                continue
             mended = facts
             if statement.meant is not None and not statement.facts:
                 mended = _mended(facts, *statement.meant)
@@ -206,6 +213,28 @@ class Reader:
                 left[found.index(sentence)] = True
             assertions.extend(made)
         return assertions, left
+
+    def _slip_before(
+        self,
+        facts: list[tuple[Sentence, Fact]],
+        sentence: Sentence,
+        speaker: Speaker,
+        anchor: datetime | None,
+    ) -> list[tuple[Sentence, Fact]] | None:
+        """The facts with the last one put right by this sentence: "No wait, Lyon." """
+        statements = self._statements[language_of(sentence.text)]
+        after = statements.repairs.at_start(sentence.text)
+        before, _ = facts[-1]
+        if after is None or language_of(before.text) != language_of(sentence.text):
+            return None
+        known = [fact for each, fact in facts if each is before]
+        right = statements.repaired(
+            before, before.text.rstrip(".。!！ "), after, known, speaker, anchor
+        )
+        if right is None:
+            return None
+        kept = [(each, fact) for each, fact in facts if each is not before]
+        return kept + [(before, fact) for fact in right.facts]
 
     def _without_fiction(
         self,

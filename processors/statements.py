@@ -17,8 +17,18 @@ from memstream.processors.clauses_en import english_clauses
 from memstream.processors.clauses_zh import chinese_clauses
 from memstream.processors.dates import DateSpan, find_dates
 from memstream.processors.regions import Value
+from memstream.processors.repairs import Repairs
 from memstream.processors.rule_files import InvalidRule, Rule
 from memstream.processors.rules import Match, Rulebook
+from memstream.processors.sentence_patterns import (
+    INTRODUCED_EN,
+    MEANT_EN,
+    MEANT_ZH,
+    MEANT_ZH_ALONE,
+    any_phrase,
+    introduced_zh,
+    named_relation,
+)
 from memstream.processors.sentences import Sentence
 from memstream.processors.values import VALUE_KINDS, read_values
 from memstream.processors.words import Words, split_words
@@ -79,19 +89,64 @@ class Statements:
         self.attributes = attributes
         relations = "|".join(sorted(map(re.escape, book.relations), key=len, reverse=True))
         adjectives = book.phrases.get("relation_adjectives")
-        self._named = _named_relation(relations) if adjectives is not None else None
+        self._named = named_relation(relations) if adjectives is not None else None
         corrections = book.grammar("corrections")
-        self._correction = _any_phrase(corrections, book.language)
-        self.fiction = _any_phrase(book.grammar("fiction"), book.language)
-        self.jokes = _any_phrase(book.grammar("jokes"), book.language)
-        self.claims = _any_phrase(book.grammar("second_person_claims"), book.language)
-        self._introduced = _INTRODUCED_EN if book.language == "en" else _introduced_zh(book)
-        self._meant = (_MEANT_EN,) if book.language == "en" else (_MEANT_ZH, _MEANT_ZH_ALONE)
+        self._correction = any_phrase(corrections, book.language)
+        self.fiction = any_phrase(book.grammar("fiction"), book.language)
+        self.jokes = any_phrase(book.grammar("jokes"), book.language)
+        self.claims = any_phrase(book.grammar("second_person_claims"), book.language)
+        self._introduced = INTRODUCED_EN if book.language == "en" else introduced_zh(book)
+        self.repairs = Repairs(book)
+        self._meant = (MEANT_EN,) if book.language == "en" else (MEANT_ZH, MEANT_ZH_ALONE)
 
     def read(
         self, sentence: Sentence, speaker: Speaker, anchor: datetime | None, *, correcting: bool
     ) -> Statement:
         """The facts of a sentence. ``correcting``: the sentence before announced a correction."""
+        slip = self.repairs.within(sentence.text)
+        if slip is not None:
+            before, after = slip
+            said = self._read(_cut(sentence, before), speaker, anchor, correcting)
+            right = self.repaired(sentence, before, after, said.facts, speaker, anchor)
+            if right is not None:
+                return right
+        return self._read(sentence, speaker, anchor, correcting)
+
+    def repaired(
+        self,
+        sentence: Sentence,
+        before: str,
+        after: str,
+        facts: Sequence[Fact],
+        speaker: Speaker,
+        anchor: datetime | None,
+    ) -> Statement | None:
+        """What "before, no, after" states, where ``facts`` are those of ``before``: the last of
+        them asserts nothing. None where ``after`` puts none of it right."""
+        if not facts:
+            return None
+        wrong = facts[-1]
+        one = self.attributes.get(wrong.attribute).cardinality == "one"
+        for text in self.repairs.readings(before, after, wrong.spoken):
+            meant = self._read(_cut(sentence, text), speaker, anchor, correcting=False)
+            right = [
+                msgspec.structs.replace(each, start=wrong.start, end=len(sentence.text))
+                for each in meant.facts
+                if (each.attribute, each.subject) == (wrong.attribute, wrong.subject)
+                and each.value.lower() != wrong.value.lower()
+            ]
+            if right:
+                left = [
+                    each
+                    for each in facts[:-1]
+                    if not one or (each.attribute, each.subject) != (wrong.attribute, wrong.subject)
+                ]
+                return Statement((*left, *right), meant.covered)
+        return None
+
+    def _read(
+        self, sentence: Sentence, speaker: Speaker, anchor: datetime | None, correcting: bool
+    ) -> Statement:
         text, book = sentence.text, self.book
         lower = text.lower()
         triggers = book.triggers(text)
@@ -512,53 +567,17 @@ _REASONS = frozenset(("because", "因为", "由于"))
 _BEFORE_CONTRAST = frozenset("not in at to for as from with on the 是 在".split())
 _QUALIFIED = frozenset(("wake_time", "sleep_time", "habit"))
 _INTRODUCTION = Rule(id="name.introduced", say=(), confidence=0.8)
-_INTRODUCED_EN = re.compile(
-    r"^(?:(?:[Hh]i|[Hh]ello|[Hh]ey)(?: there| all| everyone| team)?[,!.]? )?"
-    r"(?P<said>I(?:['’]m| am)) "
-    r"(?P<name>[A-Z][a-zà-ÿ]+(?: [A-Z][a-zà-ÿ]+)?)(?:[.!]?$|, (?:a|an|the|your) | from )"
-)
 _NOT_INTRODUCED = ("not_names", "nationality", "places", "jobs", "diet", "faiths", "condition")
 _RELATION = Rule(id="relation.named_in_passing", say=(), confidence=0.85)
-_MEANT_EN = re.compile(
-    r"\bI (?:meant(?: to say)?|mean)[ :,]+(?P<right>[^,.;!?]{1,40}?)"
-    r"(?:,? not (?P<wrong>[^,.;!?]{1,40}))?[.!]?$",
-    re.IGNORECASE,
-)
-_MEANT_ZH = re.compile(
-    r"(?:是|应该是)(?P<right>[^，,。；！]{1,20})[，,]?不是(?P<wrong>[^，,。；！]{1,20})[。！]?$"
-)
-_MEANT_ZH_ALONE = re.compile(
-    r"^[^，,。；！]{0,4}(?:不对|错了|口误|更正一?下?)[，,。；：:！! ]*"
-    r"(?:应该|其实)?是在?(?P<right>[^，,。；！!？?你我他她它了的吗呢]{1,20})[。！!]?$"
-)
+
+
+def _cut(sentence: Sentence, text: str) -> Sentence:
+    """The sentence with other words. Its quotes stay where the words before them are the same."""
+    kept = tuple(each for each in sentence.quotes if sentence.text[: each[1]] == text[: each[1]])
+    return msgspec.structs.replace(sentence, text=text, quotes=kept)
 
 
 def _birthday(start: datetime, date: DateSpan, anchor: datetime | None) -> str:
     """A birthday in ISO form: with the year where it was said, else MM-DD."""
     local = start.astimezone(UTC if anchor is None else anchor.tzinfo)
     return local.strftime("%m-%d" if date.relative else "%Y-%m-%d")
-
-
-def _any_phrase(phrases: Sequence[str], language: str) -> re.Pattern[str]:
-    """A test for any of the phrases in lower-case text; one that nothing matches for none."""
-    if not phrases:
-        return re.compile(r"(?!)")
-    ordered = sorted({phrase.lower() for phrase in phrases}, key=lambda each: (-len(each), each))
-    inner = "|".join(re.escape(phrase).replace("'", "['’]") for phrase in ordered)
-    return re.compile(rf"\b(?:{inner})\b" if language == "en" else f"(?:{inner})")
-
-
-def _introduced_zh(book: Rulebook) -> re.Pattern[str]:
-    surnames = "".join(sorted(book.grammar("surnames")))
-    return re.compile(
-        r"^(?:大家好|你好|您好|嗨|哈喽|hi|hello)[，,！!。~～ ]*(?P<said>我是)"
-        rf"(?P<name>[{surnames}][\u4e00-\u9fff]{{1,2}})(?=$|[，,。！!~～])"
-    )
-
-
-def _named_relation(relations: str) -> re.Pattern[str]:
-    return re.compile(
-        rf"\b(?:[Mm]y|[Oo]ur)\s+(?:[a-z-]+\s+){{0,2}}?(?P<relation>{relations})"
-        r"(?:,?\s+|,?\s+(?:named|called)\s+|\s+is\s+(?:named\s+|called\s+)?|['’]s\s+name\s+is\s+)"
-        r"(?P<name>[A-Z][a-zà-ÿ]+(?:\s[A-Z][a-zà-ÿ]+)?)(?=[\s.,;!?'’)]|$)"
-    )

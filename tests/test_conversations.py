@@ -196,6 +196,57 @@ def test_what_is_announced_changes_nothing_yet_and_is_kept(before: str, text: st
     assert any(text[1:-1] in each.quote for each in found)
 
 
+SLIPS = [
+    ("I live in Paris, no wait, Lyon.", {"residence=Lyon"}),
+    ("I live in Paris, no, wait, Lyon.", {"residence=Lyon"}),
+    ("I live in Paris — no, Lyon.", {"residence=Lyon"}),
+    ("I live in Paris, oh sorry, I mean Lyon.", {"residence=Lyon"}),
+    ("I live in Paris, actually no, in Lyon.", {"residence=Lyon"}),
+    ("I live in Paris, or rather Lyon.", {"residence=Lyon"}),
+    ("I live in Paris, scratch that, I live in Lyon.", {"residence=Lyon"}),
+    ("I live in Paris. No wait, Lyon.", {"residence=Lyon"}),
+    ("I live in Paris and work at Lego, sorry, Volvo.", {"residence=Paris", "employer=Volvo"}),
+    ("I like tea and coffee, sorry, cocoa.", {"likes=tea", "likes=cocoa"}),
+    ("I wake up at 7, no wait, 8.", {"wake_time=08:00"}),
+    ("My dog is called Rex, I mean Max.", {"pet=Max"}),
+    ("我住在广州，不对，是珠海。", {"residence=珠海"}),
+    ("我住在广州，哦不，珠海。", {"residence=珠海"}),
+    ("我住在广州，说错了，我住在珠海。", {"residence=珠海"}),
+    ("我叫李雷，不对，叫李磊。", {"name=李磊"}),
+    ("我在华为工作，不是，在腾讯工作。", {"employer=腾讯"}),
+    ("我在华为工作。不对，是腾讯。", {"employer=腾讯"}),
+    ("我对花生过敏，说错了，是杏仁。", {"allergy=杏仁"}),
+    # no slips
+    ("I live in Paris, sorry for the confusion.", {"residence=Paris"}),
+    ("I live in Paris, no kids.", {"residence=Paris"}),
+    ("I live in Paris, no, I don't.", {"residence=Paris"}),
+    ("I live in Paris, not Lyon.", {"residence=Paris"}),
+    ("我住在广州，不是珠海。", {"residence=广州"}),
+    ("我住在广州，不错。", {"residence=广州"}),
+]
+
+
+@pytest.mark.parametrize(("text", "stands"), SLIPS)
+def test_a_slip_put_right_at_once_asserts_nothing(text: str, stands: set[str]) -> None:
+    found = memories(turns(text))
+    assert {f"{each.attribute}={each.value}" for each in found if each.attribute} == stands
+    assert not any(each.status == "retracted" for each in found)
+
+
+@pytest.mark.parametrize(
+    ("earlier", "text"),
+    [
+        ("I live in Ghent.", "I moved to Paris, no wait, Lyon."),
+        ("我住在武汉。", "我搬到了广州，不对，是珠海。"),
+    ],
+)
+def test_a_slip_takes_nothing_back_that_was_said_before(earlier: str, text: str) -> None:
+    statuses = {each.value: each.status for each in memories(turns(earlier, text))}
+    assert sorted(statuses.values()) == ["active", "superseded"]
+    assert "Paris" not in statuses
+    assert "广州" not in statuses
+
+
 def test_opposites_must_name_each_other() -> None:
     one = Attribute(cardinality="many", opposite="leaves")
     with pytest.raises(InvalidAttribute, match="mend"):

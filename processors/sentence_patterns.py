@@ -1,0 +1,53 @@
+"""Patterns of whole sentences that no rule of a rule file can say: introductions, names of
+relations in passing, what was meant instead.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from memstream.processors.rules import Rulebook
+
+INTRODUCED_EN = re.compile(
+    r"^(?:(?:[Hh]i|[Hh]ello|[Hh]ey)(?: there| all| everyone| team)?[,!.]? )?"
+    r"(?P<said>I(?:['’]m| am)) "
+    r"(?P<name>[A-Z][a-zà-ÿ]+(?: [A-Z][a-zà-ÿ]+)?)(?:[.!]?$|, (?:a|an|the|your) | from )"
+)
+MEANT_EN = re.compile(
+    r"\bI (?:meant(?: to say)?|mean)[ :,]+(?P<right>[^,.;!?]{1,40}?)"
+    r"(?:,? not (?P<wrong>[^,.;!?]{1,40}))?[.!]?$",
+    re.IGNORECASE,
+)
+MEANT_ZH = re.compile(
+    r"(?:是|应该是)(?P<right>[^，,。；！]{1,20})[，,]?不是(?P<wrong>[^，,。；！]{1,20})[。！]?$"
+)
+MEANT_ZH_ALONE = re.compile(
+    r"^[^，,。；！]{0,4}(?:不对|错了|口误|更正一?下?)[，,。；：:！! ]*"
+    r"(?:应该|其实)?是在?(?P<right>[^，,。；！!？?你我他她它了的吗呢]{1,20})[。！!]?$"
+)
+
+
+def any_phrase(phrases: Sequence[str], language: str) -> re.Pattern[str]:
+    """A test for any of the phrases in lower-case text; one that nothing matches for none."""
+    if not phrases:
+        return re.compile(r"(?!)")
+    ordered = sorted({phrase.lower() for phrase in phrases}, key=lambda each: (-len(each), each))
+    inner = "|".join(re.escape(phrase).replace("'", "['’]") for phrase in ordered)
+    return re.compile(rf"\b(?:{inner})\b" if language == "en" else f"(?:{inner})")
+
+
+def introduced_zh(book: Rulebook) -> re.Pattern[str]:
+    surnames = "".join(sorted(book.grammar("surnames")))
+    return re.compile(
+        r"^(?:大家好|你好|您好|嗨|哈喽|hi|hello)[，,！!。~～ ]*(?P<said>我是)"
+        rf"(?P<name>[{surnames}][\u4e00-\u9fff]{{1,2}})(?=$|[，,。！!~～])"
+    )
+
+
+def named_relation(relations: str) -> re.Pattern[str]:
+    return re.compile(
+        rf"\b(?:[Mm]y|[Oo]ur)\s+(?:[a-z-]+\s+){{0,2}}?(?P<relation>{relations})"
+        r"(?:,?\s+|,?\s+(?:named|called)\s+|\s+is\s+(?:named\s+|called\s+)?|['’]s\s+name\s+is\s+)"
+        r"(?P<name>[A-Z][a-zà-ÿ]+(?:\s[A-Z][a-zà-ÿ]+)?)(?=[\s.,;!?'’)]|$)"
+    )
