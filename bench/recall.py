@@ -24,11 +24,11 @@ from memstream.processors.lexemes import lexemes
 from memstream.projections.edge_requests import requests
 from memstream.projections.edge_shard import current, loaded
 from memstream.projections.embedders import HashEmbedder
-from memstream.projections.queries import CHANNELS, IndexQuery
+from memstream.projections.queries import CHANNELS, LATEST, IndexQuery
 from memstream.recall.engine import SERVED_STATUSES
 from memstream.recall.settings import Settings
 from memstream.schemas.events import TurnRecorded
-from memstream.schemas.instants import OPEN_MICROS, to_micros
+from memstream.schemas.instants import to_micros
 from memstream.schemas.scope import Scope
 from memstream.service.memory import Memory
 
@@ -103,7 +103,7 @@ def _bare(scope: Scope, words: list[str], vector: list[float]) -> edge.QueryRequ
         tenant=scope.tenant,
         scopes=(scope.path,),
         valid_at=to_micros(AS_OF),
-        known_at=OPEN_MICROS - 1,
+        known_at=LATEST,
         statuses=SERVED_STATUSES,
         lexemes=words,
         vector=vector,

@@ -13,8 +13,9 @@ from memstream.projections.queries import (
     Condition,
     IndexQuery,
     Place,
-    at_place,
+    beside,
     conditions,
+    in_scope,
 )
 
 
@@ -44,14 +45,32 @@ def requests(query: IndexQuery, channels: Sequence[Channel], limit: int) -> list
     return wanted
 
 
-def scroll_from(query: IndexQuery, place: Place, limit: int, *, back: bool) -> edge.ScrollRequest:
+def scroll_beside(
+    query: IndexQuery, place: Place, limit: int, within: int, *, back: bool
+) -> edge.ScrollRequest:
     """What was said next to a place, before it or after it, nearest first: ids and instants."""
-    direction = edge.Direction.Desc if back else edge.Direction.Asc
+    must = [*conditions(in_scope(query, place.scope)), beside(place, within, back=back)]
     return edge.ScrollRequest(
         limit=limit,
-        filter=_filter(at_place(query, place)),
-        with_payload=["observed_at"],
-        order_by=edge.OrderBy("observed_at", direction, place.at - 1 if back else place.at + 1),
+        filter=edge.Filter(must=[_condition(each) for each in must]),
+        with_payload=False,
+        order_by=edge.OrderBy("observed_at", edge.Direction.Desc if back else edge.Direction.Asc),
+    )
+
+
+def scroll_windows(
+    query: IndexQuery, scope: str, windows: Sequence[tuple[int, int]], limit: int
+) -> edge.ScrollRequest:
+    """What was said in a scope in any of the windows, [first, last] microseconds, in the order of
+    time: ids and instants."""
+    must: list[Any] = [_condition(each) for each in conditions(in_scope(query, scope))]
+    inside = [Condition("observed_at", at_least=first, at_most=last) for first, last in windows]
+    must.append(edge.Filter(should=[_condition(each) for each in inside]))
+    return edge.ScrollRequest(
+        limit=limit,
+        filter=edge.Filter(must=must),
+        with_payload=False,
+        order_by=edge.OrderBy("observed_at", edge.Direction.Asc),
     )
 
 

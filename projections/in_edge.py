@@ -37,7 +37,13 @@ import msgspec
 import qdrant_edge as edge
 
 from memstream.processors.lexemes import sparse_weights
-from memstream.projections.edge_requests import matches, matches_any, requests, scroll_from
+from memstream.projections.edge_requests import (
+    matches,
+    matches_any,
+    requests,
+    scroll_beside,
+    scroll_windows,
+)
 from memstream.projections.edge_shard import (
     counted,
     created,
@@ -49,6 +55,7 @@ from memstream.projections.edge_shard import (
     upsert,
 )
 from memstream.projections.embedders import Embedder
+from memstream.projections.kept import Kept
 from memstream.projections.marker import MARKER, Marker, marker_of, shown
 from memstream.projections.points import (
     NewPoint,
@@ -66,7 +73,15 @@ from memstream.projections.queries import (
     Place,
     Surroundings,
 )
-from memstream.projections.ranking import asked_around, asked_at_first, best, hits, of_moments
+from memstream.projections.ranking import (
+    asked_around,
+    asked_at_first,
+    best,
+    hits,
+    nearest,
+    of_moments,
+    windows_of,
+)
 from memstream.schemas.errors import ProjectionDamaged, UnsupportedFilter, WrongGeneration
 from memstream.schemas.memories import Memory, Tally
 
@@ -76,6 +91,7 @@ UPSERT_AT_ONCE = 1_000
 """Points per engine call: an entry of the write-ahead log has to fit into 32 MB."""
 _Result = TypeVar("_Result")
 _SCROLL = 5_000
+_AROUND_A_PLACE = 64
 
 
 class EdgeIndex:
@@ -103,6 +119,7 @@ class EdgeIndex:
         self._embedder = embedder
         self._unflushed = 0
         self._closed = False
+        self._kept = Kept()
         self._writing = threading.RLock()
         self._engine = threading.RLock()
 
@@ -186,6 +203,7 @@ class EdgeIndex:
                     self._recount()
                 stored = self._digests([*(new.id for new in change.points), *change.closed])
                 after = self._marker.after(change, stored)
+                self._kept.drop(stored)
                 if points:
                     self._marker.pending = change.last_seq
                     self._write_marker()
@@ -234,26 +252,39 @@ class EdgeIndex:
         return {channel: hits(query, scored, memories) for channel, scored in ranked.items()}
 
     def around(
-        self, query: IndexQuery, places: Sequence[Place], *, before: int, after: int
+        self, query: IndexQuery, places: Sequence[Place], *, before: int, after: int, within: int
     ) -> list[Surroundings]:
-        """What was said just before and after each place. Raises ``UnsupportedFilter``."""
+        """What was said just before and after each place. Raises ``UnsupportedFilter``.
+
+        One request for all places of a scope; where so much was said around them that it would
+        be cut off, two for each place.
+        """
+        sides = ((before, True), (after, False))
         with self._engine:
             self._open_or_raise()
-            found = [
-                (
-                    self._beside(query, place, before, back=True),
-                    self._beside(query, place, after, back=False),
+            told = {
+                scope: self._told(
+                    query, scope, [each for each in places if each.scope == scope], within
                 )
+                for scope in dict.fromkeys(each.scope for each in places)
+            }
+            found = [
+                [
+                    self._beside(query, place, told[place.scope], moments, within, back=back)
+                    for moments, back in sides
+                ]
                 for place in places
             ]
-            every = {name: None for pair in found for side in pair for _, name in side}
+            every = {name: None for pair in found for side, _ in pair for _, name in side}
             memories = self._memories(list(every))
         return [
             Surroundings(
-                of_moments(earlier, memories, query, before),
-                of_moments(later, memories, query, after),
+                *(
+                    of_moments(side, memories, query, moments, cut=cut)
+                    for (side, cut), (moments, _) in zip(pair, sides, strict=True)
+                )
             )
-            for earlier, later in found
+            for pair in found
         ]
 
     def memories_of(self, scope: str) -> list[Memory]:
@@ -284,6 +315,7 @@ class EdgeIndex:
         with self._writing:
             with self._engine:
                 self._open_or_raise()
+                self._kept.clear()
                 removed: list[Any] = []
                 for records in self._scrolled(with_payload=["digest"], condition=condition):
                     removed += records
@@ -337,22 +369,51 @@ class EdgeIndex:
             points.append(edge.Point(each.id, vectors, each.payload))
         return points
 
-    def _beside(
-        self, query: IndexQuery, place: Place, moments: int, *, back: bool
-    ) -> list[tuple[int, Any]]:
-        """(instant, point id) next to a place on one side, nearest first."""
-        if not moments:
-            return []
-        request = scroll_from(query, place, asked_around(moments), back=back)
+    def _told(
+        self, query: IndexQuery, scope: str, places: Sequence[Place], within: int
+    ) -> list[tuple[int, edge.Record]] | None:
+        """(instant, point) of all that was said around places of a scope, in the order of time;
+        None where it is too much."""
+        limit = _AROUND_A_PLACE * len(places)
+        request = scroll_windows(query, scope, windows_of(places, within), limit)
         points, _ = self._call("searching", partial(self._shard.scroll, request))
-        return [((point.payload or {})["observed_at"], point.id) for point in points]
+        return (
+            None
+            if len(points) == limit
+            else [(int(each.order_value or 0), each) for each in points]
+        )
+
+    def _beside(
+        self,
+        query: IndexQuery,
+        place: Place,
+        told: list[tuple[int, edge.Record]] | None,
+        moments: int,
+        within: int,
+        *,
+        back: bool,
+    ) -> tuple[list[tuple[int, Any]], bool]:
+        """(instant, point id) next to a place on one side, nearest first; and whether a limit
+        cut them off."""
+        if not moments:
+            return [], False
+        if told is not None:
+            near = nearest(told, place.at, moments, within, back=back)
+            return [(instant, point.id) for instant, point in near], False
+        limit = asked_around(moments)
+        request = scroll_beside(query, place, limit, within, back=back)
+        points, _ = self._call("searching", partial(self._shard.scroll, request))
+        return [(int(each.order_value or 0), each.id) for each in points], len(points) == limit
 
     def _memories(self, ids: list[Any]) -> dict[Any, Memory]:
         """The memories of points. One that was erased since it was found is left out."""
-        memories: dict[Any, Memory] = {}
-        for record in self._retrieved(ids, ["record", "expired_at"]):
+        memories = {name: known for name in ids if (known := self._kept.get(name)) is not None}
+        missing = [name for name in ids if name not in memories]
+        for record in self._retrieved(missing, ["record", "expired_at"]):
             payload = record.payload or {}
-            memories[record.id] = decoded(payload["record"], payload["expired_at"])
+            memory = decoded(payload["record"], payload["expired_at"])
+            memories[record.id] = memory
+            self._kept.put(record.id, memory)
         return memories
 
     def _more(self, query: IndexQuery, channel: Channel, limit: int) -> list[edge.ScoredPoint]:

@@ -29,7 +29,7 @@ from memstream.projections.embedders import Embedder
 from memstream.projections.marker import MARKER, Marker, marker_of, shown
 from memstream.projections.points import Changes, NewPoint, changes, decoded, made_at, words_of
 from memstream.projections.projection import Generation, Step
-from memstream.projections.qdrant_requests import beside, create, of_scope, requests
+from memstream.projections.qdrant_requests import create, of_scope, query_beside, requests
 from memstream.projections.qdrant_server import (
     QdrantServer,
     check_version,
@@ -177,7 +177,7 @@ class QdrantIndex:
         return {channel: hits(query, scored, memories) for channel, scored in ranked.items()}
 
     def around(
-        self, query: IndexQuery, places: Sequence[Place], *, before: int, after: int
+        self, query: IndexQuery, places: Sequence[Place], *, before: int, after: int, within: int
     ) -> list[Surroundings]:
         """What was said just before and after each place, in one call to the server for all.
         Raises ``UnsupportedFilter``."""
@@ -188,7 +188,8 @@ class QdrantIndex:
             if moments
         ]
         wanted = [
-            beside(query, place, asked_around(moments), back=back) for place, moments, back in sides
+            query_beside(query, place, asked_around(moments), within, back=back)
+            for place, moments, back in sides
         ]
         with self._turns.reading():
             answers = self._asked(wanted) if wanted else []
@@ -196,7 +197,7 @@ class QdrantIndex:
         found = {
             (place, back): of_moments(
                 [((each.payload or {})["observed_at"], each.id) for each in points],
-                memories, query, moments,
+                memories, query, moments, cut=len(points) == asked_around(moments),
             )
             for (place, moments, back), points in zip(sides, answers, strict=True)
         }  # fmt: skip

@@ -8,6 +8,7 @@ Only ``expired_at`` ever changes: the next version of the memory sets it.
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from functools import lru_cache
@@ -15,7 +16,7 @@ from typing import Any
 
 import msgspec
 
-from memstream.processors.lexemes import LEXEMES_VERSION, lexemes
+from memstream.processors.lexemes import LEXEMES_VERSION, lexeme_index, lexemes
 from memstream.projections.facets import entity_keys, happened
 from memstream.projections.projection import Step
 from memstream.schemas.events import MemoryChanged
@@ -46,6 +47,11 @@ def words_of(memory: Memory) -> list[str]:
     use for its attribute) and the other words of its event."""
     words = list(memory.lemmas) or lexemes(memory.text)
     return words + lexemes(memory.context) if memory.context else words
+
+
+def word_indices(memory: Memory) -> bytes:
+    """The dimensions of ``words_of``, in its order, as 32-bit numbers of this machine."""
+    return _indices(memory.lemmas or memory.text, memory.context)
 
 
 def point_id(memory: str, version: int) -> str:
@@ -114,6 +120,12 @@ def made_at(memory: Memory) -> tuple[datetime, str, int]:
 
 
 _DECODER = msgspec.json.Decoder(Memory)
+
+
+@lru_cache(maxsize=1 << 13)
+def _indices(said: tuple[str, ...] | str, context: str) -> bytes:
+    words = list(said) if isinstance(said, tuple) else lexemes(said)
+    return array("I", map(lexeme_index, words + lexemes(context))).tobytes()
 
 
 def _payload(memory: Memory, seq: int, closed: int | None) -> dict[str, Any]:

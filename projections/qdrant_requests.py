@@ -14,8 +14,9 @@ from memstream.projections.queries import (
     Condition,
     IndexQuery,
     Place,
-    at_place,
+    beside,
     conditions,
+    in_scope,
 )
 
 LINKS_OF_A_TENANT = 16
@@ -82,18 +83,18 @@ def requests(
     return wanted
 
 
-def beside(query: IndexQuery, place: Place, limit: int, *, back: bool) -> models.QueryRequest:
+def query_beside(
+    query: IndexQuery, place: Place, limit: int, within: int, *, back: bool
+) -> models.QueryRequest:
     """What was said next to a place, before it or after it, nearest first: ids and instants."""
     order = models.OrderBy(
         key="observed_at",
         direction=models.Direction.DESC if back else models.Direction.ASC,
-        start_from=place.at - 1 if back else place.at + 1,
     )
+    must = [*conditions(in_scope(query, place.scope)), beside(place, within, back=back)]
     return models.QueryRequest(
         query=models.OrderByQuery(order_by=order),
-        filter=models.Filter(
-            must=[_condition(each) for each in conditions(at_place(query, place))]
-        ),
+        filter=models.Filter(must=[_condition(each) for each in must]),
         limit=limit,
         with_payload=["observed_at"],
     )

@@ -10,12 +10,14 @@ import msgspec
 from memstream.projections.facets import entity_keys, happened, keys_of
 from memstream.projections.projection import Projection
 from memstream.schemas.errors import MemstreamError, UnsupportedFilter
-from memstream.schemas.instants import to_micros
+from memstream.schemas.instants import OPEN_MICROS, to_micros
 from memstream.schemas.memories import Kind, Memory, Status, Tally
 from memstream.schemas.scope import Scope
 
 Channel = Literal["bm25", "dense"]
 CHANNELS: tuple[Channel, ...] = ("bm25", "dense")
+LATEST = OPEN_MICROS - 1
+"""``known_at`` of a question for what is believed now: every version was made before it."""
 
 
 class IndexClosed(MemstreamError):
@@ -126,10 +128,11 @@ class SearchIndex(Projection, Protocol):
     def search(self, query: IndexQuery) -> Answer: ...
 
     def around(
-        self, query: IndexQuery, places: Sequence[Place], *, before: int, after: int
+        self, query: IndexQuery, places: Sequence[Place], *, before: int, after: int, within: int
     ) -> list[Surroundings]:
-        """For each place what was said there just before and after it: all memories of so many
-        moments that the query's conditions let through, in the place's scope alone."""
+        """For each place what was said there just before and after it, at most ``within``
+        microseconds off: all memories of so many moments that the query's conditions let through,
+        in the place's scope alone."""
         ...
 
     def recorded_tally(self) -> Tally:
@@ -146,15 +149,17 @@ class SearchIndex(Projection, Protocol):
         ...
 
 
-def at_place(query: IndexQuery, place: Place) -> IndexQuery:
-    """The query for the place's scope alone. Raises ``UnsupportedFilter`` where the query itself
-    does not look there."""
-    if place.scope not in query.scopes:
+def in_scope(query: IndexQuery, scope: str) -> IndexQuery:
+    """The query for one of its scopes alone. Raises ``UnsupportedFilter`` where it is none of
+    them."""
+    if scope not in query.scopes:
         raise UnsupportedFilter(
-            f"surroundings of a place in {place.scope!r}, which the query does not name; mend: "
+            f"surroundings of a place in {scope!r}, which the query does not name; mend: "
             "ask around what the same query found"
         )
-    return msgspec.structs.replace(query, scopes=(place.scope,))
+    if len(query.scopes) == 1:
+        return query
+    return msgspec.structs.replace(query, scopes=(scope,))
 
 
 def admits(query: IndexQuery, memory: Memory) -> bool:
@@ -193,6 +198,13 @@ class Condition(msgspec.Struct, frozen=True):
     at_most: int | None = None
 
 
+def beside(place: Place, within: int, *, back: bool) -> Condition:
+    """That a point was observed so near before a place, or after it; not at its own moment."""
+    if back:
+        return Condition("observed_at", at_least=place.at - within, at_most=place.at - 1)
+    return Condition("observed_at", at_least=place.at + 1, at_most=place.at + within)
+
+
 def conditions(query: IndexQuery) -> list[Condition]:
     """What a point must meet to be found, for an engine that compares in 64-bit floats: exact
     until the year 2255, within 32 µs after.
@@ -204,9 +216,10 @@ def conditions(query: IndexQuery) -> list[Condition]:
         Condition("tenant", (query.tenant,)),
         Condition("scope", query.scopes),
         Condition("status", query.statuses),
-        Condition("created_at", at_most=query.known_at),
         Condition("expired_at", at_least=query.known_at + 1),
     ]
+    if query.known_at != LATEST:
+        must.append(Condition("created_at", at_most=query.known_at))
     if query.kinds is not None:
         must.append(Condition("kind", query.kinds))
     if query.entities is not None:
@@ -223,6 +236,8 @@ def conditions(query: IndexQuery) -> list[Condition]:
 
 def rounds(query: IndexQuery) -> bool:
     """Whether the query's instants are too far away for the engine to compare them exactly, so
-    that hits have to be held against ``admits``."""
-    instants = (query.known_at, query.valid_at, query.since, query.until)
+    that hits have to be held against ``admits``. ``LATEST`` is compared exactly: with a power of
+    two, from which every instant of a stored memory is far away."""
+    known_at = None if query.known_at == LATEST else query.known_at
+    instants = (known_at, query.valid_at, query.since, query.until)
     return max(abs(each or 0) for each in instants) >= 2**53

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from memstream.projections.queries import Hit, IndexQuery, admits, rounds
+from memstream.projections.queries import Hit, IndexQuery, Place, admits, rounds
 from memstream.schemas.memories import Memory
 
 _TIES = 16
@@ -61,12 +62,51 @@ def asked_around(moments: int) -> int:
     return _OF_A_MOMENT * moments
 
 
+def windows_of(places: Iterable[Place], within: int) -> list[tuple[int, int]]:
+    """The stretches of time around places of one scope, [first, last], in order; those that touch
+    are one."""
+    found: list[tuple[int, int]] = []
+    for at in sorted({place.at for place in places}):
+        first = at - within
+        if found and first <= found[-1][1]:
+            first = found.pop()[0]
+        found.append((first, at + within))
+    return found
+
+
+def nearest(
+    told: Sequence[tuple[int, Any]], at: int, count: int, within: int, *, back: bool
+) -> list[tuple[int, Any]]:
+    """Of (instant, point) in the order of time, those of the first ``count`` moments before or
+    after ``at``, nearest first."""
+    found: list[tuple[int, Any]] = []
+    start = bisect_left(told, at, key=_instant) if back else bisect_right(told, at, key=_instant)
+    moments = 0
+    last: int | None = None
+    for instant, point in reversed(told[:start]) if back else told[start:]:
+        if instant != last:
+            moments, last = moments + 1, instant
+        if moments > count or abs(instant - at) > within:
+            break
+        found.append((instant, point))
+    return found
+
+
+def _instant(each: tuple[int, Any]) -> int:
+    return each[0]
+
+
 def of_moments(
-    found: Sequence[tuple[int, Any]], memories: Mapping[Any, Memory], query: IndexQuery, count: int
+    found: Sequence[tuple[int, Any]],
+    memories: Mapping[Any, Memory],
+    query: IndexQuery,
+    count: int,
+    *,
+    cut: bool,
 ) -> tuple[Memory, ...]:
     """The memories of the first ``count`` moments among (instant, point id), nearest first.
 
-    Of the last moment of a list that the limit cut, some may be missing, so it is left out; a
+    Of the last moment of a list that the limit ``cut``, some may be missing, so it is left out; a
     moment alone with more than the limit gives what the engine chose.
     """
     moments: dict[int, list[Memory]] = {}
@@ -75,7 +115,7 @@ def of_moments(
         if name in memories and (not rounds(query) or admits(query, memories[name])):
             moments[instant].append(memories[name])
     whole = list(moments)
-    if len(found) == asked_around(count) and len(whole) > 1:
+    if cut and len(whole) > 1:
         whole.pop()
     return tuple(
         memory

@@ -11,32 +11,35 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from memstream.projections.queries import Channel, Hit
-from memstream.recall.analysis import Analysis
-from memstream.recall.coverage import Values, counted
+from memstream.recall.candidates import Candidates, Values
 from memstream.recall.settings import Settings
 
 
 def answerable(
-    hits: Mapping[Channel, Sequence[Hit]], asked: Analysis, idf: Values, settings: Settings
+    hits: Mapping[Channel, Sequence[Hit]],
+    candidates: Candidates,
+    rows: Sequence[int],
+    idf: Values,
+    settings: Settings,
 ) -> bool:
     """Whether one of the hits holds enough of the question, or is close enough by meaning.
+    ``rows`` are those of the lexical hits among the candidates.
 
     Enough is a share of its words, where a name counts for several; of a question without names
     less is asked. It is also enough to share words that are rare together, however long the
     question: a whole turn of a conversation asks with few of its words. A fact is about its
     subject and not about whom else the question names, so for facts a name is a word like others.
     """
+    asked = candidates.asked
     if any(hit.score >= settings.sure_dense for hit in hits.get("dense", ())):
         return True
-    found = hits.get("bm25", ())
-    if not found or not asked.words:
+    if not rows or not asked.words:
         return bool(hits.get("dense")) and not asked.names
-    held = counted([hit.memory for hit in found], asked.words)[:, :-1] > 0
+    held = candidates.counts[rows] > 0
     if (held @ idf).max() >= settings.sure_lexical:
         return True
     names = frozenset(asked.names)
     worth = np.array([settings.name_worth if each in names else 1.0 for each in asked.words])
-    told = np.array([hit.memory.kind == "episode" for hit in found])
-    share = np.where(told, held @ worth / worth.sum(), held.mean(axis=1))
+    share = np.where(candidates.told[rows], held @ worth / worth.sum(), held.mean(axis=1))
     least = settings.named_coverage if names else settings.least_coverage
     return bool(share.max() >= least)

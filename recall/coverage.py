@@ -18,73 +18,68 @@ import numpy as np
 from numpy.typing import NDArray
 
 from memstream.processors.lexemes import AVERAGE_LENGTH, K1, B
-from memstream.projections.points import words_of
-from memstream.projections.queries import Hit, Place
-from memstream.recall.thread import Thread, moment_of
-from memstream.schemas.memories import Memory
+from memstream.projections.queries import Place
+from memstream.recall.candidates import Candidates, Values
+from memstream.recall.thread import Thread
 
-Values = NDArray[np.float64]
 LENGTH_SHARE = 0.5
 """BM25's b for a field. Less than for whole documents: a window evens lengths out."""
 _RARELY = 1e-4
 
 
-def idf_of(hits: Sequence[Hit], words: Sequence[str]) -> Values:
-    """The IDF of each word, read back from the scores; of one that no hit has, the least found."""
-    if not hits or not words:
-        return np.zeros(len(words))
-    counts = counted([hit.memory for hit in hits], words)
-    tf, length = counts[:, :-1], counts[:, -1:]
+def idf_of(candidates: Candidates, rows: Sequence[int], scores: Sequence[float]) -> Values:
+    """The IDF of each word, read back from the scores of the lexical hits in these rows; of one
+    that no hit has, the least found."""
+    words = len(candidates.asked.words)
+    if not rows or not words:
+        return np.zeros(words)
+    tf, length = candidates.counts[rows], candidates.lengths[rows, None]
     parts = tf * (K1 + 1) / (tf + K1 * (1 - B + B * length / AVERAGE_LENGTH))
-    scores = np.array([hit.score for hit in hits])
-    found = np.linalg.lstsq(parts, scores, rcond=_RARELY)[0].round(6)
+    found = np.linalg.lstsq(parts, np.array(scores), rcond=_RARELY)[0].round(6)
     present = parts.any(axis=0) & (found > 0)
     least = found[present].min() if present.any() else 0.0
     return np.where(present, found, least)
 
 
-def counted(memories: Sequence[Memory], words: Sequence[str]) -> Values:
-    """[memories, words + 1]: how often each word stands in each memory, and its length last."""
-    column = {word: at for at, word in enumerate(words)}
-    found = np.zeros((len(memories), len(words) + 1))
-    for row, memory in enumerate(memories):
-        said = words_of(memory)
-        found[row, -1] = len(said)
-        for word in said:
-            at = column.get(word)
-            if at is not None:
-                found[row, at] += 1
-    return found
-
-
-def covered(
-    memories: Sequence[Memory],
-    words: Sequence[str],
-    idf: Values,
-    thread: Thread,
-    beside: Mapping[int, float],
-) -> Values:
-    """The score of each memory in its surroundings. ``beside`` gives the weight of the moment so
-    many steps later (earlier where negative); the memory's own words weigh 1. Only episodes have
+def covered(candidates: Candidates, idf: Values, windows: Windows) -> Values:
+    """The score of each candidate in its surroundings; its own words weigh 1. Only episodes have
     surroundings: a fact says what it says without them."""
-    counts = counted(memories, words)
-    own = counts[:, :-1] / (1 - LENGTH_SHARE + LENGTH_SHARE * counts[:, -1:] / AVERAGE_LENGTH)
-    moments = [moment_of(each) for each in memories]
-    told = np.array([[each.kind == "episode"] for each in memories])
-    total = own + told * spread(own, moments, thread, beside)
+    length = candidates.lengths[:, None]
+    own = candidates.counts / (1 - LENGTH_SHARE + LENGTH_SHARE * length / AVERAGE_LENGTH)
+    total = own + candidates.told[:, None] * windows.spread(own)
     result: Values = (total * (K1 + 1) / (total + K1)) @ idf
     return result
 
 
-def spread(
-    values: Values, moments: Sequence[Place], thread: Thread, beside: Mapping[int, float]
-) -> Values:
-    """What each row gains of the rows at the moments beside its own: their sum, weighted."""
-    row_of = {moment: at for at, moment in enumerate(dict.fromkeys(moments))}
-    at_moment = np.zeros((len(row_of) + 1, *values.shape[1:]))
-    np.add.at(at_moment, [row_of[each] for each in moments], values)
-    gained = np.zeros_like(values)
-    for steps, weight in beside.items():
-        others = [thread.beside(each, steps) for each in moments]
-        gained += weight * at_moment[[-1 if o is None else row_of.get(o, -1) for o in others]]
-    return gained
+class Windows:
+    """What stands beside what: for each row of ``moments`` the moments a few steps away.
+
+    ``beside`` gives the weight of the moment so many steps later (earlier where negative).
+    """
+
+    def __init__(
+        self, moments: Sequence[Place], thread: Thread, beside: Mapping[int, float]
+    ) -> None:
+        at_of = {moment: at for at, moment in enumerate(dict.fromkeys(moments))}
+        self._moments = len(at_of)
+        self._at = np.array([at_of[each] for each in moments], dtype=np.intp)
+        self._steps: list[tuple[float, NDArray[np.intp]]] = []
+        known = [(at_of[each], each) for each in thread.moments() if each in at_of]
+        for steps, weight in beside.items() if known else ():
+            other = np.full(len(at_of), -1, dtype=np.intp)
+            for at, moment in known:
+                near = thread.beside(moment, steps)
+                if near is not None:
+                    other[at] = at_of.get(near, -1)
+            self._steps.append((weight, other[self._at]))
+
+    def spread(self, values: Values) -> Values:
+        """What each row gains of the rows at the moments beside its own: their sum, weighted."""
+        gained = np.zeros_like(values)
+        if not self._steps:
+            return gained
+        at_moment = np.zeros((self._moments + 1, *values.shape[1:]))
+        np.add.at(at_moment, self._at, values)
+        for weight, other in self._steps:
+            gained += weight * at_moment[other]
+        return gained

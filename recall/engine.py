@@ -6,7 +6,7 @@ was said beside the best, score, collapse what says the same, pack under the bud
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Protocol
 
@@ -14,11 +14,12 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from memstream.projections.queries import Channel, Hit, IndexQuery, Place, Surroundings
+from memstream.projections.queries import LATEST, Channel, Hit, IndexQuery, Place, Surroundings
 from memstream.recall.abstention import answerable
 from memstream.recall.analysis import Analysis, analysed
+from memstream.recall.candidates import Candidates
 from memstream.recall.coverage import idf_of
-from memstream.recall.evidence import Evidence, Item
+from memstream.recall.evidence import Evidence, Found, Item
 from memstream.recall.packing import estimated_tokens, packed
 from memstream.recall.rendering import line_of, rendered
 from memstream.recall.scoring import weighed
@@ -26,7 +27,7 @@ from memstream.recall.settings import Settings
 from memstream.recall.thread import Thread, moment_of
 from memstream.recall.trace import Stage, traced
 from memstream.schemas.errors import UnsupportedFilter
-from memstream.schemas.instants import OPEN_MICROS, to_micros
+from memstream.schemas.instants import to_micros
 from memstream.schemas.memories import Kind, Memory, Status
 from memstream.schemas.scope import Scope
 
@@ -67,7 +68,7 @@ class Index(Protocol):
     def search(self, query: IndexQuery) -> Mapping[Channel, Sequence[Hit]]: ...
 
     def around(
-        self, query: IndexQuery, places: Sequence[Place], *, before: int, after: int
+        self, query: IndexQuery, places: Sequence[Place], *, before: int, after: int, within: int
     ) -> list[Surroundings]: ...
 
 
@@ -82,12 +83,13 @@ def recalled(
     asked = analysed(request.query, request.as_of)
     query = _index_query(request, asked, embedder, settings)
     hits: Mapping[Channel, Sequence[Hit]] = {}
-    ranked: list[Item] = []
+    found: Iterable[Item] = ()
     if query is not None:
         hits = index.search(query)
-        ranked = _chosen(index, query, hits, asked, settings)
-    items = _collapsed(ranked)
+        found = _chosen(index, query, hits, asked, settings)
     most = settings.limit if request.limit is None else request.limit
+    ranked = list(found) if request.explain else []
+    items = _collapsed(ranked or found, None if request.explain else most)
     limited = chosen = items[:most]
     omitted = 0
     if request.budget_tokens is not None:
@@ -99,7 +101,7 @@ def recalled(
         )
     chosen = [msgspec.structs.replace(item, rank=rank) for rank, item in enumerate(chosen, 1)]
     text = rendered(chosen)
-    stages: dict[Stage, list[Item]] = {"ranked": ranked, "unique": items, "limited": limited}
+    stages: dict[Stage, Sequence[Item]] = {"ranked": ranked, "unique": items, "limited": limited}
     return Evidence(
         query=request.query,
         text=text,
@@ -139,7 +141,7 @@ def _index_query(
         tenant=request.scopes[0].tenant,
         scopes=tuple(dict.fromkeys(scope.path for scope in request.scopes)),
         valid_at=to_micros(request.as_of),
-        known_at=OPEN_MICROS - 1 if request.known_at is None else to_micros(request.known_at),
+        known_at=LATEST if request.known_at is None else to_micros(request.known_at),
         statuses=SERVED_STATUSES,
         kinds=request.kinds,
         entities=request.entities,
@@ -158,27 +160,44 @@ def _chosen(
     hits: Mapping[Channel, Sequence[Hit]],
     asked: Analysis,
     settings: Settings,
-) -> list[Item]:
+) -> Iterator[Item]:
     """The hits that a channel vouches for, and the episodes told beside the best episodes of
     them, in one order. Facts say what they say without their neighbours."""
     vouched = _above_floor(hits, settings)
-    idf = idf_of(vouched.get("bm25", ()), asked.words)
-    if not answerable(vouched, asked, idf, settings):
-        return []
-    first = weighed(vouched, (), Thread((), (), apart=0), asked, idf, settings)
-    if not first or not settings.expanded:
-        return first
-    told = [each.memory for each in first if each.memory.kind == "episode"]
-    places = list(dict.fromkeys(moment_of(each) for each in told[: settings.expanded]))
-    around = index.around(query, places, before=2, after=2)
-    thread = Thread(places, around, apart=round(settings.apart_seconds * 1e6))
-    beside = [
-        memory
-        for place, each in zip(places, around, strict=True)
-        for memory in (*each.before, *each.after)
-        if memory.kind == "episode" and thread.joined(place, moment_of(memory))
-    ]
-    return weighed(vouched, beside, thread, asked, idf, settings)
+    candidates = Candidates(asked, settings)
+    candidates.add(hit.memory for channel in sorted(vouched) for hit in vouched[channel])
+    lexical = vouched.get("bm25", [])
+    rows = candidates.rows(hit.memory for hit in lexical)
+    idf = idf_of(candidates, rows, [hit.score for hit in lexical])
+    if not answerable(vouched, candidates, rows, idf, settings):
+        return
+    ranked = weighed(vouched, candidates, Thread((), (), apart=0), idf, settings)
+    if settings.expanded:
+        told = [candidates.moments[row] for _, row in ranked if candidates.told[row]]
+        places = list(dict.fromkeys(told[: settings.expanded]))
+        apart = round(settings.apart_seconds * 1e6)
+        around = index.around(query, places, before=2, after=2, within=apart)
+        thread = Thread(places, around, apart=apart)
+        candidates.add(
+            memory
+            for place, each in zip(places, around, strict=True)
+            for memory in (*each.before, *each.after)
+            if memory.kind == "episode" and thread.joined(place, moment_of(memory))
+        )
+        ranked = weighed(vouched, candidates, thread, idf, settings)
+    found = _found(vouched)
+    for rank, (score, row) in enumerate(ranked, start=1):
+        memory = candidates.memories[row]
+        yield Item(memory, score, rank, found.get(memory.id, {}))
+
+
+def _found(hits: Mapping[Channel, Sequence[Hit]]) -> dict[str, dict[str, Found]]:
+    """How each channel found each memory."""
+    found: dict[str, dict[str, Found]] = {}
+    for channel in sorted(hits):
+        for hit in hits[channel]:
+            found.setdefault(hit.memory.id, {})[channel] = Found(hit.rank, hit.score)
+    return found
 
 
 def _above_floor(
@@ -193,11 +212,13 @@ def _above_floor(
     return {channel: [hit for hit in hits[channel] if hit.memory.id in vouched] for channel in hits}
 
 
-def _collapsed(items: Iterable[Item]) -> list[Item]:
-    """One item for each text: the best of those that say the same."""
+def _collapsed(items: Iterable[Item], most: int | None) -> list[Item]:
+    """One item for each text, the best of those that say the same; not more than ``most``."""
     seen: set[tuple[str, str]] = set()
     kept: list[Item] = []
     for item in items:
+        if len(kept) == most:
+            break
         said = _said(item.memory)
         if said not in seen:
             seen.add(said)

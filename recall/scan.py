@@ -61,7 +61,7 @@ class Scan:
         return scanned(self._memories, query)
 
     def around(
-        self, query: IndexQuery, places: Sequence[Place], *, before: int, after: int
+        self, query: IndexQuery, places: Sequence[Place], *, before: int, after: int, within: int
     ) -> list[Surroundings]:
         """What was said just before and after each place."""
         told: dict[str, dict[int, list[Memory]]] = {place.scope: {} for place in places}
@@ -71,13 +71,13 @@ class Scan:
                 told[memory.scope].setdefault(at, []).append(memory)
         found: list[Surroundings] = []
         for place in places:
-            moments = told[place.scope]
+            moments = {at for at in told[place.scope] if abs(at - place.at) <= within}
             earlier = sorted((at for at in moments if at < place.at), reverse=True)[:before]
             later = sorted(at for at in moments if at > place.at)[:after]
             found.append(
                 Surroundings(
-                    tuple(m for at in earlier for m in sorted(moments[at], key=_id)),
-                    tuple(m for at in later for m in sorted(moments[at], key=_id)),
+                    tuple(m for at in earlier for m in sorted(told[place.scope][at], key=_id)),
+                    tuple(m for at in later for m in sorted(told[place.scope][at], key=_id)),
                 )
             )
         return found

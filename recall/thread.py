@@ -39,6 +39,10 @@ class Thread:
                 self._after[last] = moment
             last = moment
 
+    def moments(self) -> set[Place]:
+        """All moments that are joined to another."""
+        return self._before.keys() | self._after.keys()
+
     def beside(self, moment: Place, steps: int) -> Place | None:
         """The moment so many steps later, or earlier where negative; None where it is unknown."""
         joined = self._after if steps > 0 else self._before

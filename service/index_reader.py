@@ -39,16 +39,16 @@ class IndexReader:
         return self._scan(query).search(query)
 
     def around(
-        self, query: IndexQuery, places: Sequence[Place], *, before: int, after: int
+        self, query: IndexQuery, places: Sequence[Place], *, before: int, after: int, within: int
     ) -> list[Surroundings]:
         """What was said beside the places. Raises as ``search`` does."""
         try:
-            return self._index.around(query, places, before=before, after=after)
+            return self._index.around(query, places, before=before, after=after, within=within)
         except UnsupportedFilter:
             raise
         except MemstreamError as error:
             self._reasons.append(f"{error}; surroundings read from the state")
-        return self._scan(query).around(query, places, before=before, after=after)
+        return self._scan(query).around(query, places, before=before, after=after, within=within)
 
     def _scan(self, query: IndexQuery) -> Scan:
         store = self._host.store

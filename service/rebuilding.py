@@ -12,11 +12,10 @@ import structlog
 
 from memstream.processors.lexemes import lexemes
 from memstream.projections.embedders import Embedder, NoEmbedder
-from memstream.projections.queries import Channel, IndexQuery
+from memstream.projections.queries import LATEST, Channel, IndexQuery
 from memstream.recall.scan import newest
 from memstream.schemas.errors import KeyDestroyed, ProjectionDamaged
 from memstream.schemas.events import ContextServed
-from memstream.schemas.instants import OPEN_MICROS
 from memstream.schemas.memories import Tally
 from memstream.schemas.scope import Scope
 from memstream.service.choosing import Choice
@@ -187,7 +186,7 @@ def _shadow_query(scope: Scope, query: str) -> IndexQuery | None:
         tenant=scope.tenant,
         scopes=(scope.path,),
         valid_at=None,
-        known_at=OPEN_MICROS - 1,
+        known_at=LATEST,
         statuses=("active",),
         lexemes=words,
         limit=SHADOW_LIMIT,

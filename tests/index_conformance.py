@@ -35,6 +35,7 @@ from index_steps import (
     steps,
     tally,
 )
+from index_surroundings import Surroundings
 from thorough import first_of
 
 from memstream.processors.lexemes import lexemes
@@ -45,7 +46,6 @@ from memstream.projections.queries import (
     Channel,
     IndexClosed,
     IndexQuery,
-    Place,
     SearchIndex,
     admits,
 )
@@ -63,10 +63,7 @@ def _intervals(days: st.SearchStrategy[datetime]) -> st.SearchStrategy[Interval]
     )
 
 
-MINUTE = timedelta(minutes=1)
-
-
-class IndexConformance(ABC):
+class IndexConformance(Surroundings, ABC):
     """Obligations of ``SearchIndex``, one test each."""
 
     embedder: Embedder = HashEmbedder(32)
@@ -127,31 +124,19 @@ class IndexConformance(ABC):
         assert index.tally() == Tally(0, 0)
         assert self.found(index, "anything") == set()
 
-    def test_surroundings_are_what_was_said_beside_a_place(self, index: SearchIndex) -> None:
-        told = [
-            memory(f"m{at:02}", f"thing {at}", observed_at=START + at * MINUTE) for at in range(8)
-        ]
-        beside = memory("m20", "of another", scope="acme/user:bob", observed_at=START + MINUTE)
-        twin = memory("m21", "also thing 3", observed_at=START + 3 * MINUTE)
-        gone = memory("m22", "no more", status="retracted", observed_at=START + 4.5 * MINUTE)
-        index.apply(steps(*told, beside, twin, gone))
-        places = [Place("acme/user:ada", to_micros(START + at * MINUTE)) for at in (4, 0, 9)]
-        query = self.query("anything", scopes=("acme/user:ada", "acme/user:bob"))
-        found = index.around(query, places, before=2, after=1)
-        assert [[each.id for each in one.before] for one in found] == [
-            ["m03", "m21", "m02"], [], ["m07", "m06"],
-        ]  # fmt: skip
-        assert [[each.id for each in one.after] for one in found] == [["m05"], ["m01"], []]
-        only_after = index.around(query, places[:1], before=0, after=2)
-        assert [[each.id for each in one.before] for one in only_after] == [[]]
-        assert [[each.id for each in one.after] for one in only_after] == [["m05", "m06"]]
-        assert index.around(query, [], before=2, after=2) == []
-
-    def test_surroundings_of_another_tenant_are_refused(self, index: SearchIndex) -> None:
-        with pytest.raises(UnsupportedFilter):
-            index.around(self.query("anything"), [Place("other/user:ada", 0)], before=1, after=1)
-        with pytest.raises(UnsupportedFilter):
-            index.around(self.query("anything"), [Place("acme/user:bob", 0)], before=1, after=1)
+    def test_what_was_found_before_is_shown_as_it_is_stored_now(self, index: SearchIndex) -> None:
+        first = memory("m1", "a compass")
+        index.apply(steps(first))
+        for _ in range(2):
+            assert index.search(self.query("compass"))["bm25"][0].memory.expired_at is None
+        closing = memory("m1", "a brass compass", version=2, created_at=START + DAY)
+        index.apply(steps(closing, first=2))
+        before = self.query("compass", known_at=to_micros(START))
+        assert index.search(before)["bm25"][0].memory.expired_at == START + DAY
+        index.erase("acme/user:ada", events=[], memories=["m1"])
+        again = memory("m1", "a gilded compass", created_at=START + 2 * DAY)
+        index.apply(steps(again, first=3))
+        assert [hit.memory for hit in index.search(self.query("compass"))["bm25"]] == [again]
 
     def test_hits_are_the_memories_best_first(self, index: SearchIndex) -> None:
         boat = memory("m1", "Her boat is moored in Split.", entities=("Split",), context="sailing")

@@ -18,8 +18,9 @@ from memstream.processors.lexemes import lexemes, sparse_weights
 from memstream.projections.points import words_of
 from memstream.projections.queries import Channel, Hit, IndexQuery, Place, Surroundings
 from memstream.recall.abstention import answerable
-from memstream.recall.analysis import analysed
-from memstream.recall.coverage import covered, idf_of
+from memstream.recall.analysis import Analysis, analysed
+from memstream.recall.candidates import Candidates
+from memstream.recall.coverage import Windows, covered, idf_of
 from memstream.recall.engine import Request, recalled
 from memstream.recall.scan import Scan
 from memstream.recall.settings import Settings
@@ -44,6 +45,13 @@ def chosen(question: str, *memories: Memory, settings: Settings | None = None) -
     request = Request(question, (ADA,), AS_OF)
     found = recalled(request, Scan(memories), None, settings or Settings())
     return [item.memory.id for item in found.items]
+
+
+def found(words: Sequence[str], memories: Sequence[Memory]) -> tuple[Candidates, list[int]]:
+    """The memories as candidates for a question of these words, and their rows."""
+    candidates = Candidates(Analysis(tuple(words)), Settings())
+    candidates.add(memories)
+    return candidates, candidates.rows(memories)
 
 
 CHAT = (
@@ -124,24 +132,25 @@ def test_idf_is_read_back_from_the_scores() -> None:
         told(3, "torn, torn"),
         told(4, "red"),
     ]
-    hits = []
-    for rank, each in enumerate(memories, 1):
+    scores = []
+    for each in memories:
         parts = dict(zip(*sparse_weights(words_of(each)), strict=True))
         score = sum(
             weight * parts.get(sparse_weights([word])[0][0], 0.0)
             for word, weight in zip(words, true, strict=True)
         )
-        hits.append(Hit(each, score, rank))
-    assert np.allclose(idf_of(hits, words), true, atol=1e-5)
-    assert idf_of(hits, [*words, "absent"])[-1] == 0.5
-    assert idf_of([], words).tolist() == [0, 0, 0]
+        scores.append(score)
+    assert np.allclose(idf_of(*found(words, memories), scores), true, atol=1e-5)
+    assert idf_of(*found([*words, "absent"], memories), scores)[-1] == 0.5
+    assert idf_of(*found(words, []), []).tolist() == [0, 0, 0]
 
 
 def test_covering_another_word_counts_for_more_than_repeating_one() -> None:
     both = told(1, "torn kite")
     twice = told(2, "kite kite")
-    nothing = Thread((), (), apart=0)
-    score = covered([both, twice], ["kite", "torn"], np.array([1.0, 1.0]), nothing, {})
+    candidates, _ = found(["kite", "torn"], [both, twice])
+    alone = Windows(candidates.moments, Thread((), (), apart=0), {})
+    score = covered(candidates, np.array([1.0, 1.0]), alone)
     assert score[0] > score[1]
 
 
@@ -171,10 +180,10 @@ class Asked:
         return self.scan.search(query)
 
     def around(
-        self, query: IndexQuery, places: Sequence[Place], *, before: int, after: int
+        self, query: IndexQuery, places: Sequence[Place], *, before: int, after: int, within: int
     ) -> list[Surroundings]:
         self.places += places
-        return self.scan.around(query, places, before=before, after=after)
+        return self.scan.around(query, places, before=before, after=after, within=within)
 
 
 def test_no_more_is_looked_up_than_the_settings_allow() -> None:
@@ -202,10 +211,13 @@ def test_a_long_question_is_answered_by_rare_words() -> None:
         "no bus and no taxi, and we waited for an hour. What of the zither and the theremin?",
         AS_OF,
     )
-    hits: dict[Channel, list[Hit]] = {"bm25": [Hit(told(1, "The zither and the theremin"), 1.0, 1)]}
+    memory = told(1, "The zither and the theremin")
+    hits: dict[Channel, list[Hit]] = {"bm25": [Hit(memory, 1.0, 1)]}
+    candidates = Candidates(asked, Settings())
+    candidates.add([memory])
     rare, common = (np.full(len(asked.words), idf) for idf in (7.0, 2.0))
-    assert answerable(hits, asked, rare, Settings())
-    assert not answerable(hits, asked, common, Settings())
+    assert answerable(hits, candidates, [0], rare, Settings())
+    assert not answerable(hits, candidates, [0], common, Settings())
 
 
 def test_names_are_what_a_question_writes_so() -> None:
