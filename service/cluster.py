@@ -18,10 +18,9 @@ from typing import Any
 import msgspec
 import structlog
 
-from memstream.processors.pipeline import Pipeline
 from memstream.processors.standard import standard_pipeline
 from memstream.projections.embedders import Embedder, embedder_named
-from memstream.projections.in_duckdb import DuckIndex
+from memstream.projections.in_duckdb import DuckIndex, sql_file
 from memstream.projections.in_edge import EdgeIndex
 from memstream.projections.projection import Projection
 from memstream.projections.queries import SearchIndex
@@ -113,7 +112,8 @@ class ClusterHost:
         """What is read from; opened at first use."""
         with self._opening:
             if self._view is None:
-                self._view = _View(self.root, self.settings, self.codec, self._given, self._watch)
+                index = self._given or _opened_index(self.folder, self.settings)
+                self._view = _View(self.folder, self.settings, self.codec, index, self._watch)
                 self._closing.callback(self._view.close)
                 if not self.settings.qdrant_url and self._given is None:
                     self._project(self._view)
@@ -138,7 +138,28 @@ class ClusterHost:
     @property
     def generation(self) -> str:
         """The name of the generation that is read."""
-        return self.view.generation
+        return generation_of(standard_pipeline())
+
+    @property
+    def folder(self) -> Path:
+        """Where in its directory this process has the generation's index and analytics."""
+        embedder = embedder_named(self.settings.embedder).identity.replace("/", "-")
+        return self.root / f"{self.generation}-{embedder}"
+
+    @contextmanager
+    def index(self) -> Iterator[SearchIndex]:
+        """The index as it is, for a look at it: nothing is projected. Raises ``LeaseHeld`` where
+        another process has it open, ``NotFound`` where there is none."""
+        if self._view is not None:
+            yield self._view.index
+            return
+        if not self.settings.qdrant_url and not (self.folder / "edge").is_dir():
+            raise NotFound(f"{self.folder}: no index; mend: name the projector's directory")
+        index = _opened_index(self.folder, self.settings)
+        try:
+            yield index
+        finally:
+            index.close()
 
     # Recording
 
@@ -244,14 +265,14 @@ class ClusterHost:
         )
 
     def sql(self, query: str) -> tuple[list[str], list[tuple[Any, ...]]]:
-        """Read-only SQL over what this process has projected."""
-        duck = self.view.duck
-        if duck is None:
+        """Read-only SQL over the analytics in this directory, whichever process projects them."""
+        duck = None if self._view is None else self._view.duck
+        file = self.folder / "analytics.duckdb"
+        if duck is None and not file.exists():
             raise NotOnKafka(
-                "sql: this process projects no analytics; mend: run memstream sql in the "
-                "projector's directory"
+                f"{file}: no analytics in this directory; mend: name the one of the projector"
             )
-        names, rows = duck.sql(query)
+        names, rows = sql_file(file, query) if duck is None else duck.sql(query)
         return list(names), rows
 
     @property
@@ -321,29 +342,19 @@ class _View:
 
     def __init__(
         self,
-        root: Path,
+        folder: Path,
         settings: ClusterSettings,
         codec: Codec,
-        index: SearchIndex | None,
+        index: SearchIndex,
         watch: Applied,
     ) -> None:
-        pipeline: Pipeline = standard_pipeline()
-        self.generation = generation_of(pipeline)
         self.embedder = embedder_named(settings.embedder)
         self._closing = ExitStack()
-        stamp = stamp_of(pipeline, self.embedder)
-        folder = root / f"{self.generation}-{self.embedder.identity.replace('/', '-')}"
         self.duck: DuckIndex | None = None
-        if index is not None:
-            self.index = index
-        elif settings.qdrant_url:
-            self.index = self._on_server(settings, stamp)
-        else:
-            folder.mkdir(parents=True, exist_ok=True)
-            self.index = EdgeIndex.open(folder / "edge", stamp, self.embedder)
+        self.index = index
         self._closing.callback(self.index.close)
-        self._folder, self._stamp = folder, stamp
-        topic = settings.kafka.topic(f"{self.generation}.{MEMORIES}")
+        self._folder = folder
+        topic = settings.kafka.topic(f"{generation_of(standard_pipeline())}.{MEMORIES}")
         reader = TopicReader(settings.kafka, topic)
         self._closing.callback(reader.close)
         self._projector = Projector(
@@ -353,13 +364,16 @@ class _View:
     def with_analytics(self) -> None:
         """Opens the analytics file and projects into it as well."""
         self._folder.mkdir(parents=True, exist_ok=True)
-        self.duck = DuckIndex.open(self._folder / "analytics.duckdb", self._stamp)
+        stamp = stamp_of(standard_pipeline(), self.embedder)
+        self.duck = DuckIndex.open(self._folder / "analytics.duckdb", stamp)
         self._closing.callback(self.duck.close)
         self._projector.add(self.duck)
 
     def project(self, keep_going: Any) -> None:
-        """Brings everything to the topic's end."""
-        self._projector.project(keep_going=keep_going)
+        """Brings everything to the topic's end. When nothing comes any more, others may read the
+        analytics file."""
+        if not self._projector.project(keep_going=keep_going) and self.duck is not None:
+            self.duck.release()
 
     @property
     def projections(self) -> Sequence[Projection]:
@@ -374,14 +388,22 @@ class _View:
     def close(self) -> None:
         self._closing.close()
 
-    def _on_server(self, settings: ClusterSettings, stamp: Any) -> SearchIndex:
-        from memstream.projections.in_qdrant import QdrantIndex
-        from memstream.projections.qdrant_server import QdrantServer
 
-        server = QdrantServer(
-            url=settings.qdrant_url,
-            prefix=settings.qdrant_prefix,
-            api_key_env=settings.qdrant_key_env,
-        )
-        name = f"{self.generation}-{self.embedder.identity}".replace("/", "-").replace(":", "-")
-        return QdrantIndex.open(server, server.collection(name), stamp, self.embedder)
+def _opened_index(folder: Path, settings: ClusterSettings) -> SearchIndex:
+    """The index of this release's generation, made where there is none."""
+    pipeline = standard_pipeline()
+    embedder = embedder_named(settings.embedder)
+    stamp = stamp_of(pipeline, embedder)
+    if not settings.qdrant_url:
+        folder.mkdir(parents=True, exist_ok=True)
+        return EdgeIndex.open(folder / "edge", stamp, embedder)
+    from memstream.projections.in_qdrant import QdrantIndex
+    from memstream.projections.qdrant_server import QdrantServer
+
+    server = QdrantServer(
+        url=settings.qdrant_url,
+        prefix=settings.qdrant_prefix,
+        api_key_env=settings.qdrant_key_env,
+    )
+    name = f"{generation_of(pipeline)}-{embedder.identity}".replace("/", "-").replace(":", "-")
+    return QdrantIndex.open(server, server.collection(name), stamp, embedder)

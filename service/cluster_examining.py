@@ -5,43 +5,54 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from memstream.projections.in_duckdb import DuckIndex
-from memstream.schemas.errors import MemstreamError
-from memstream.service.cluster_settings import NotOnKafka
+import msgspec
+
+from memstream.schemas.errors import LeaseHeld, MemstreamError
+from memstream.schemas.events import ErasureRequested
 from memstream.service.reports import Balance, Check, Diagnosis
-from memstream.streams.kafka_topics import derived_topics, topic_faults, topics_of
+from memstream.streams.bundles import BundleCodec
+from memstream.streams.kafka_reading import TopicReader
+from memstream.streams.kafka_topics import MEMORIES, derived_topics, topic_faults, topics_of
 
 if TYPE_CHECKING:
     from memstream.service.cluster import ClusterHost
 
+_SHOWN = 5
+"""Unfinished erasures that are named; the others are counted."""
+
 
 def examined_cluster(host: ClusterHost) -> Diagnosis:
-    """The checks of topics, keys, index and projector, and the balance of the analytics. An event
-    that was sent twice counts once; messages that are no events are dead letters without a row."""
-    duck = host.view.duck
-    if duck is None:
-        raise NotOnKafka(
-            "doctor: this process projects no analytics, so it cannot count what became of every "
-            "event; mend: memstream doctor --kafka in the projector's directory"
-        )
-    ends, had = host.log.end_offsets(), duck.positions()
+    """The checks of topics, keys, workers, index, projector and erasures, and the balance of the
+    analytics in the host's directory, which another process may be projecting. An event that was
+    sent twice counts once; messages that are no events are dead letters without a row.
+
+    Raises ``NotOnKafka`` where there are no analytics.
+    """
+    _, ((had,),) = host.sql("SELECT positions FROM generation")
+    ends = host.log.end_offsets()
     behind = sum(max(0, end - had.get(partition, 0)) for partition, end in ends.items())
     checks = (
         _check("topics", lambda: _topics(host), "memstream topics --mend"),
         _check("key ring", lambda: _keys(host), "see that the key ring's server runs"),
-        _check("index", lambda: _index(host), "rebuild the index from the topic"),
+        Check("workers", True, f"{_not_worked(host, ends)} events behind the log"),
+        _index(host),
         Check(
             "projection",
             not host.worker_error(),
             host.worker_error() or f"{behind} events behind the log",
-            "see the projector's log",
+            "see the projector's log" if host.worker_error() else "",
+        ),
+        _check(
+            "erasures",
+            lambda: _unfinished(host),
+            "ask for the same erasure again: it finishes what was cut off",
         ),
     )
-    return Diagnosis(_balance(duck, behind), checks)
+    return Diagnosis(_balance(host, behind), checks)
 
 
-def _balance(duck: DuckIndex, in_flight: int) -> Balance:
-    _, rows = duck.sql("SELECT outcome, count(*) FROM captured GROUP BY outcome")
+def _balance(host: ClusterHost, in_flight: int) -> Balance:
+    _, rows = host.sql("SELECT outcome, count(*) FROM captured GROUP BY outcome")
     counts = {str(outcome): int(count) for outcome, count in rows}
     return Balance(
         captured=sum(counts.values()) + in_flight,
@@ -66,16 +77,62 @@ def _keys(host: ClusterHost) -> str:
     return ""
 
 
-def _index(host: ClusterHost) -> str:
-    recorded, counted = host.view.index.recorded_tally(), host.view.index.tally()
-    if recorded == counted:
+def _not_worked(host: ClusterHost, ends: dict[int, int]) -> int:
+    """Events of which no bundle of memories has come yet."""
+    kafka = host.settings.kafka
+    reader = TopicReader(kafka, kafka.topic(f"{host.generation}.{MEMORIES}"))
+    missing = 0
+    try:
+        for partition, end in ends.items():
+            done, last = 0, reader.end_offset(partition)
+            if last:
+                ((_, message),) = reader.messages(partition, last - 1, 1)
+                done = BundleCodec.decode(message, where="memories").offset + 1
+            missing += max(0, end - done)
+    finally:
+        reader.close()
+    return missing
+
+
+def _index(host: ClusterHost) -> Check:
+    def damage() -> str:
+        with host.index() as index:
+            recorded, counted = index.recorded_tally(), index.tally()
+        if recorded == counted:
+            return ""
+        return f"holds {counted.count} memory versions, should hold {recorded.count}"
+
+    try:
+        return _check("index", damage, "rebuild the index from the topic")
+    except LeaseHeld as error:
+        return Check("index", True, f"not examined: {error}")
+
+
+def _unfinished(host: ClusterHost) -> str:
+    """The erasures whose request is recorded and whose keys are not all destroyed, in words."""
+    _, rows = host.sql(
+        "SELECT scope, id, data FROM events WHERE type = 'erasure.requested' AND NOT erased"
+        " ORDER BY recorded_at"
+    )
+    alive: dict[str, set[str]] = {}
+    left: list[str] = []
+    for scope, event, data in rows:
+        named = set(msgspec.json.decode(data, type=ErasureRequested).keys)
+        if named and scope not in alive:
+            alive[scope] = set(host.ring.keys(scope))
+        if named & alive.get(scope, set()):
+            left.append(f"{scope} (request {event})")
+    if not left:
         return ""
-    return f"holds {counted.count} memory versions, should hold {recorded.count}"
+    more = f" and {len(left) - _SHOWN} more" if len(left) > _SHOWN else ""
+    return f"{len(left)} cut off: {', '.join(left[:_SHOWN])}{more}"
 
 
 def _check(name: str, look: Callable[[], str], mend: str) -> Check:
     try:
         fault = look()
+    except LeaseHeld:
+        raise
     except MemstreamError as error:
         fault = str(error)
     return Check(name, not fault, fault or "fine", mend if fault else "")

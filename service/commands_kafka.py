@@ -23,6 +23,7 @@ from memstream.service.commands_options import (
     opened,
 )
 from memstream.service.printing import Meter, note, plain_table, standard_output, warn
+from memstream.service.reports import Diagnosis
 from memstream.service.stopping import stop_signals
 from memstream.streams.clock import SystemClock
 
@@ -93,7 +94,7 @@ def projector(
     from memstream.service.cluster_settings import cluster_settings, generation_of
     from memstream.streams.metrics import Metrics, serve
 
-    configure_logging(1 if log_json else ctx.meta.get("memstream.verbose", 0), as_json=log_json)
+    configure_logging(max(log_json, ctx.meta.get("memstream.verbose", 0)), as_json=log_json)
     with stop_signals() as stopped:
         clock = SystemClock()
         told = Metrics(generation_of(standard_pipeline()), clock)
@@ -159,6 +160,19 @@ def work_on_kafka(
         session_timeout_s=session_timeout_s,
     )
     worker.run()
+
+
+def examined_on_kafka(directory: Path) -> Diagnosis:
+    """``memstream doctor --kafka``: nothing is projected, and a projector may be at work."""
+    needs_kafka()
+    from memstream.service.cluster import ClusterHost
+    from memstream.service.cluster_settings import cluster_settings
+
+    host = ClusterHost(directory, cluster_settings(os.environ), SystemClock())
+    try:
+        return host.doctor()
+    finally:
+        host.close()
 
 
 def needs_kafka() -> None:

@@ -10,7 +10,7 @@ import structlog
 import typer
 
 from memstream.schemas.errors import WrongGeneration
-from memstream.service.commands_kafka import work_on_kafka
+from memstream.service.commands_kafka import examined_on_kafka, work_on_kafka
 from memstream.service.commands_logging import configure_logging
 from memstream.service.commands_options import (
     CHECK_FAILED,
@@ -91,7 +91,7 @@ def worker(
     process is the worker and does not hand over. With --runtime faust the environment says where
     Kafka and the key ring are, and the directory holds this worker's state.
     """
-    configure_logging(1 if log_json else ctx.meta.get("memstream.verbose", 0), as_json=log_json)
+    configure_logging(max(log_json, ctx.meta.get("memstream.verbose", 0)), as_json=log_json)
     if runtime == "faust":
         if once or retry or embedder or index:
             raise typer.BadParameter("--once, --retry, --embedder and --index are not of faust")
@@ -151,13 +151,25 @@ def _work_until_signalled(ctx: typer.Context, embedder: str | None, index: str |
 @commands.command(
     cls=InDirectory, rich_help_panel=_PANEL, epilog="Example: memstream doctor --json"
 )
-def doctor(ctx: typer.Context, as_json: AsJson = False) -> None:
+def doctor(
+    ctx: typer.Context,
+    kafka: Annotated[
+        bool,
+        typer.Option("--kafka", help="Of the memory on Kafka; --dir is the projector's directory."),
+    ] = False,
+    as_json: AsJson = False,
+) -> None:
     """Examine the balance, the log and the indexes.
 
-    Exit code 1 when unhealthy.
+    With --kafka the topics, the key ring, how far workers and projector are, the index, and
+    erasures that were cut off; the environment says where Kafka and the key ring are. Exit code 1
+    when unhealthy.
     """
-    with opened(ctx) as here:
-        diagnosis = here.memory.doctor()
+    if kafka:
+        diagnosis = examined_on_kafka(directory_of(ctx))
+    else:
+        with opened(ctx) as here:
+            diagnosis = here.memory.doctor()
     if as_json:
         emit({"healthy": diagnosis.healthy, "balance": diagnosis.balance,
               "checks": diagnosis.checks})  # fmt: skip

@@ -28,6 +28,22 @@ def configure_logging(verbose: int, *, as_json: bool = False) -> None:
         logger_factory=_on_standard_error,
         cache_logger_on_first_use=False,
     )
+    if not any(isinstance(each, _OfLibraries) for each in logging.root.handlers):
+        logging.root.addHandler(_OfLibraries())
+    # Theirs one level less: what is information for them is for whoever debugs here.
+    logging.root.setLevel(logging.INFO if verbose >= 2 else logging.WARNING)
+
+
+class _OfLibraries(logging.Handler):
+    """What libraries (Faust, the Kafka clients) log is told as our own lines are, under the name
+    of their ``logger``."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        # Levels of their own, between the usual ones, count as the next lower one.
+        level = max(logging.DEBUG, min(logging.CRITICAL, record.levelno // 10 * 10))
+        structlog.get_logger().log(
+            level, record.getMessage(), logger=record.name, exc_info=record.exc_info
+        )
 
 
 def _on_standard_error(*_: Any) -> structlog.PrintLogger:

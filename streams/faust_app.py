@@ -127,9 +127,10 @@ class FaustWorker:
         self.app.on_partitions_revoked.connect(self._forget, weak=False)
 
     def run(self) -> None:
-        """Works until a signal says stop. Exits the process as Faust does: 0 after a drain."""
+        """Works until a signal says stop. Exits the process as Faust does: 0 after a drain. Log
+        lines go wherever the process has configured them to go."""
         worker = faust.Worker(
-            self.app, loglevel="WARNING", redirect_stdouts=False, quiet=True, daemon=True
+            self.app, override_logging=False, redirect_stdouts=False, quiet=True, daemon=True
         )
         worker.execute_from_commandline()
 

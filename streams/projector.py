@@ -58,6 +58,8 @@ class Projector:
         self._partitions = partitions
         self._watch = watch
         self._read: dict[int, dict[int, int]] = {}
+        self._ends: dict[int, Mapping[int, int]] = {}
+        self._positions: dict[int, dict[int, int]] = {}
 
     def add(self, projection: Projection) -> None:
         """One more projection, from its own position on."""
@@ -65,7 +67,10 @@ class Projector:
 
     def positions(self) -> dict[int, int]:
         """The raw offset of each partition that comes next: every projection has those before."""
-        of_each = [each.positions() for each in self.projections]
+        of_each = [
+            self._positions.get(place) or each.positions()
+            for place, each in enumerate(self.projections)
+        ]
         return {
             partition: min(each.get(partition, 0) for each in of_each)
             for partition in range(self._partitions)
@@ -76,13 +81,20 @@ class Projector:
         fails does not keep the others back; its error is raised when they are done."""
         applied = 0
         failure: MemstreamError | None = None
-        ends = self._topic.end_offsets(self._partitions)
+        ends = dict(self._topic.end_offsets(self._partitions))
         for place, projection in enumerate(self.projections):
+            if self._ends.get(place) == ends:
+                continue  # nothing came, so the projection is not even opened
             try:
-                applied += self._catch_up(place, projection, ends, keep_going)
+                count, reached = self._catch_up(place, projection, ends, keep_going)
+                applied += count
+                self._positions[place] = projection.positions()
+                if reached:
+                    self._ends[place] = ends
             except MemstreamError as error:
                 _LOGGER.error("projection_failed", projection=projection.name, error=str(error))
-                self._read.pop(place, None)
+                for known in (self._read, self._ends, self._positions):
+                    known.pop(place, None)
                 failure = failure or error
         if failure is not None:
             raise failure
@@ -94,18 +106,20 @@ class Projector:
         projection: Projection,
         ends: Mapping[int, int],
         keep_going: Callable[[], bool],
-    ) -> int:
+    ) -> tuple[int, bool]:
+        """How many bundles were new to it, and whether it has come to the ends."""
         had = projection.positions()
         read = self._read.setdefault(place, {})
-        applied = 0
+        applied, reached = 0, True
         for partition in range(self._partitions):
             following = had.get(partition, 0)
             before = Place(following - 1, LAST_PART)
             # A raw message leads to one bundle at least, so the next one is not before this.
             offset = read.get(partition, following)
-            while offset < ends.get(partition, 0) and keep_going():
-                messages = self._topic.messages(partition, offset, AT_ONCE)
+            while reached and offset < ends.get(partition, 0):
+                messages = self._topic.messages(partition, offset, AT_ONCE) if keep_going() else ()
                 if not messages:
+                    reached = False
                     break
                 bundles: list[Bundle] = []
                 for offset, message in messages:
@@ -127,7 +141,7 @@ class Projector:
                 offset += 1
                 if before.last:
                     read[partition] = offset
-        return applied
+        return applied, reached
 
     def _apply(self, projection: Projection, bundles: Sequence[Bundle]) -> None:
         """Applies in order; an erasure takes effect between what came before and after it."""

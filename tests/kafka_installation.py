@@ -116,14 +116,16 @@ class Installation:
 
     @contextmanager
     def recording(self, told: Sequence[Event]) -> Iterator[None]:
-        """Half of the events arrive at once, others while the body runs, the rest at its end."""
+        """Half of the events arrive at once, others while the body runs, the rest at its end. They
+        come slower as they come to an end: what waits for more bundles must not wait for nothing,
+        however long workers take to begin."""
         over = threading.Event()
-        half = len(told) // 2
+        half, reserve = len(told) // 2, int(2 * PATIENCE_S)
 
         def run() -> None:
             self.record(told[:half])
             at = half
-            while at < len(told) and not over.wait(0.1):
+            while at < len(told) and not over.wait(0.1 if len(told) - at > reserve else 1.0):
                 self.record(told[at : at + 2])
                 at += 2
             self.record(told[at:])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import os
 import signal
 import subprocess
@@ -11,6 +12,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
+import structlog
 from thorough import first_of
 from typer.main import get_command
 from typer.testing import CliRunner, Result
@@ -19,6 +21,7 @@ from memstream.schemas.codec import Codec
 from memstream.schemas.events import DATA_TYPES, Event, Source, TurnRecorded
 from memstream.schemas.json_schema import all_events_schema, event_schema
 from memstream.service.cli import app
+from memstream.service.commands_logging import configure_logging
 from memstream.streams.clock import SystemClock
 from memstream.streams.lease import WorkerLease
 
@@ -452,3 +455,24 @@ def test_a_reader_that_goes_away_is_no_error(folder: Path) -> None:
         assert schema.wait(20) == 141
         assert schema.stderr is not None
         assert schema.stderr.read() == b""
+
+
+def test_what_libraries_log_is_told_as_our_own_lines_are(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    handlers, level = list(logging.root.handlers), logging.root.level
+    try:
+        for verbose, told in ((0, 1), (2, 2)):
+            configure_logging(verbose, as_json=True)
+            configure_logging(verbose, as_json=True)
+            logging.getLogger("faust.worker").info("ready %s", "now")
+            logging.getLogger("faust.worker").log(35, "slow %s", 1)
+            lines = [json.loads(each) for each in capsys.readouterr().err.splitlines()]
+            assert len(lines) == told
+            assert lines[-1]["event"] == "slow 1"
+            assert lines[-1]["logger"] == "faust.worker"
+            assert lines[-1]["level"] == "warning"
+            assert lines[-1]["timestamp"].endswith("Z")
+    finally:
+        logging.root.handlers[:], logging.root.level = handlers, level
+        structlog.reset_defaults()

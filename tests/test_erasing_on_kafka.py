@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import signal
 import subprocess
@@ -98,7 +99,8 @@ def cluster(request: pytest.FixtureRequest, kafka_bootstrap: str, tmp_path: Path
     keyring = str(tmp_path / "keys.db")
     if request.param == "postgres":
         keyring = request.getfixturevalue("postgres_conninfo")
-    return Cluster(kafka_bootstrap, tmp_path, keyring, f"erase-{tmp_path.name}")
+    mark = hashlib.sha256(str(tmp_path).encode()).hexdigest()[:16]
+    return Cluster(kafka_bootstrap, tmp_path, keyring, f"erase-{mark}")
 
 
 def values(memory: Memory, scope: Scope = ANN) -> set[str]:
@@ -149,7 +151,9 @@ def test_erasing_one_event_several_and_a_scope(cluster: Cluster) -> None:
     assert clear_words(cluster.folder / "worker", MARK, OTHER, "Hooli") == []
 
 
-@pytest.mark.parametrize("cluster", ["sqlite"], indirect=True)
+@pytest.mark.parametrize(
+    "cluster", ["sqlite", pytest.param("postgres", marks=THOROUGH)], indirect=True
+)
 @pytest.mark.parametrize(
     "step",
     [pytest.param(each, marks=THOROUGH) for each in ("append_again", "append", "wait_for")]
@@ -172,8 +176,13 @@ def test_an_erasure_cut_off_at_any_step_is_finished_by_the_next(
         owner: Any = {"destroy": host.ring, "wait_for": host}.get(step, host.log)
         with patch.object(owner, step, dies), pytest.raises(Killed):
             memory.erase(ANN, event="e1")
+        memory.flush(45)
+        unfinished = [each for each in memory.doctor().checks if not each.ok]
+        assert bool(unfinished) == (step == "destroy"), unfinished
+        assert all(each.name == "erasures" and ANN.path in each.detail for each in unfinished)
         report = memory.erase(ANN, event="e1")
         assert report.complete, report
+        assert memory.doctor().healthy, memory.doctor()
         assert values(memory) == {"Hooli"}
         entries = [each for each in host.log.of_subject(ANN.path) if each.row.id == "e1"]
         for entry in entries:

@@ -86,16 +86,19 @@ class Runtimes:
 
     def migrated(self) -> dict[str, Any]:
         """What ``memstream migrate`` says when it has moved the embedded run's events."""
-        directory = str(self.folder / "embedded-edge")
-        command = [sys.executable, "-m", "memstream.service.cli"]
+        return self.told("migrate", "embedded-edge")
+
+    def told(self, command: str, directory: str, *options: str) -> dict[str, Any]:
+        """What a command answers that another process runs in one of the directories."""
+        program = [sys.executable, "-m", "memstream.service.cli", command, *options, "--json"]
         done = subprocess.run(
-            [*command, "migrate", "--dir", directory, "--json"],
+            [*program, "--dir", str(self.folder / directory)],
             env=self.installation.environment(),
             capture_output=True,
             text=True,
             check=False,
         )
-        assert done.returncode == 0, done.stderr
+        assert done.returncode == 0, done.stdout + done.stderr
         found: dict[str, Any] = json.loads(done.stdout)
         return found
 
@@ -328,6 +331,16 @@ def test_the_balance_closes_and_every_index_holds_what_it_should(told: Runtimes,
     assert diagnosis.balance.closes
     assert not diagnosis.balance.dead_lettered
     assert not diagnosis.balance.in_flight
+
+
+def test_doctor_on_the_command_line_reaches_kafka_beside_a_projector(told: Runtimes) -> None:
+    found = told.told("doctor", "faust-edge", "--kafka")
+    assert found["healthy"], found
+    assert found["balance"]["captured"] > 4 * LENGTH * len(SEEDS)
+    details = {each["name"]: each["detail"] for each in found["checks"]}
+    assert details["workers"] == details["projection"] == "0 events behind the log"
+    assert "another process has this index open" in details["index"]
+    assert details["erasures"] == "fine"
 
 
 def test_an_index_made_anew_from_the_topic_holds_the_same(told: Runtimes) -> None:

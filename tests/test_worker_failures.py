@@ -44,17 +44,29 @@ def test_a_worker_killed_at_any_moment_under_load(
     assert worker.drain() == 0, installation.troubles()
 
 
-@pytest.mark.parametrize("store", ["rocksdb", pytest.param("memory", marks=THOROUGH)])
-def test_workers_that_join_and_leave_under_load(installation: Installation, store: str) -> None:
+@pytest.mark.parametrize(
+    ("store", "standbys"),
+    [
+        ("rocksdb", (0, 0)),
+        pytest.param("memory", (0, 0), marks=THOROUGH),
+        pytest.param("rocksdb", (1, 1), marks=THOROUGH),
+        pytest.param("rocksdb", (0, 1), marks=THOROUGH),
+        pytest.param("rocksdb", (1, 0), marks=THOROUGH),
+    ],
+)
+def test_workers_that_join_and_leave_under_load(
+    installation: Installation, store: str, standbys: tuple[int, int]
+) -> None:
+    """Also with standby replicas, and while a changed number of them is rolled out."""
     told = load(12, 800)
-    first = installation.worker("one", store=store)
+    first = installation.worker("one", store=store, standby=standbys[0])
     with installation.recording(told):
         installation.until(installation.further())
-        second = installation.worker("two", store=store)
+        second = installation.worker("two", store=store, standby=standbys[1])
         installation.until(second.ready)
         assert first.drain() == 0, installation.troubles()
         installation.until(installation.further())
-        first = installation.worker("one", store=store)
+        first = installation.worker("one", store=store, standby=standbys[0])
         installation.until(first.ready)
         second.kill()
     installation.settled(told)
