@@ -21,6 +21,7 @@ from memstream.processors.clauses import Speaker
 from memstream.processors.dates import find_dates
 from memstream.processors.episodes import Remainder, kept, remainder
 from memstream.processors.gate import GateMark
+from memstream.processors.introductions import REACH
 from memstream.processors.moments import annotated, first_resolved, occurred, validity_of, written
 from memstream.processors.pipeline import State, key
 from memstream.processors.rule_files import (
@@ -174,7 +175,7 @@ class Reader:
         facts: list[tuple[Sentence, Fact]] = []
         left: list[bool] = []
         correcting = False
-        for sentence in found:
+        for at, sentence in enumerate(found):
             if sentence.kind != "said":
                 left.append(True)
                 continue
@@ -186,6 +187,15 @@ class Reader:
                 sentence, speaker, anchor, correcting=correcting
             )
             read[place] = statement
+            if at and not statement.facts:
+                before = [each.text for each in found[max(0, at - REACH) : at]]
+                names = self._statements[language_of(sentence.text)].named(
+                    sentence, before, speaker
+                )
+                if names:
+                    facts += [(sentence, fact) for fact in names]
+                    left.append(False)
+                    continue
             slip = None
             if facts and not statement.facts:
                 slip = self._slip_before(facts, sentence, speaker, anchor)

@@ -16,6 +16,7 @@ from memstream.processors.clauses import Clause, Speaker, dated_words, quoted_wo
 from memstream.processors.clauses_en import english_clauses
 from memstream.processors.clauses_zh import chinese_clauses
 from memstream.processors.dates import DateSpan, find_dates
+from memstream.processors.introductions import Introductions
 from memstream.processors.regions import Value
 from memstream.processors.repairs import Repairs
 from memstream.processors.rule_files import InvalidRule, Rule
@@ -97,6 +98,7 @@ class Statements:
         self.claims = any_phrase(book.grammar("second_person_claims"), book.language)
         self._introduced = INTRODUCED_EN if book.language == "en" else introduced_zh(book)
         self.repairs = Repairs(book)
+        self.introductions = Introductions(book)
         self._meant = (MEANT_EN,) if book.language == "en" else (MEANT_ZH, MEANT_ZH_ALONE)
 
     def read(
@@ -143,6 +145,27 @@ class Statements:
                 ]
                 return Statement((*left, *right), meant.covered)
         return None
+
+    def named(
+        self, sentence: Sentence, before: Sequence[str], speaker: Speaker
+    ) -> tuple[Fact, ...]:
+        """The names that a sentence gives to what the ones before it introduced."""
+        given = self.introductions.names(sentence.text)
+        if given is None:
+            return ()
+        names, thing = given
+        relation = self.introductions.relation(before, thing=thing)
+        found: list[Fact] = []
+        for name in names if relation else ():
+            for text in self.introductions.readings(relation, name):
+                said = self._read(_cut(sentence, text), speaker, None, correcting=False)
+                facts = [each for each in said.facts if each.value == name]
+                if facts:
+                    found += facts
+                    break
+        return tuple(
+            msgspec.structs.replace(each, start=0, end=len(sentence.text)) for each in found
+        )
 
     def _read(
         self, sentence: Sentence, speaker: Speaker, anchor: datetime | None, correcting: bool

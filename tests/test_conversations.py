@@ -247,6 +247,53 @@ def test_a_slip_takes_nothing_back_that_was_said_before(earlier: str, text: str)
     assert "广州" not in statuses
 
 
+@pytest.mark.parametrize(
+    ("text", "named"),
+    [
+        ("I have a dog. His name is Rex.", {"pet=Rex"}),
+        ("I have a dog. She is called Bella.", {"pet=Bella"}),
+        ("I adopted a cat last week. Her name's Luna.", {"pet=Luna"}),
+        ("We got a new puppy. We named him Max.", {"pet=Max"}),
+        ("I have two cats. They are called Tom and Jerry.", {"pet=Tom", "pet=Jerry"}),
+        ("I have a parrot. It is very loud. Its name is Polly.", {"pet=Polly"}),
+        ("My dog is sick. His name is Rex.", {"pet=Rex"}),
+        ("I have a brother. His name is Tom.", {"sibling=Tom"}),
+        ("我养了一条狗。名字叫旺财。", {"pet=旺财"}),
+        ("我养了一条狗。它叫旺财。", {"pet=旺财"}),
+        ("我家有一只猫。它的名字是团子。", {"pet=团子"}),
+        ("我领养了一只仓鼠。很可爱。它的名字叫球球。", {"pet=球球"}),
+        ("我有一个女儿。她叫小雪。", {"child=小雪"}),
+        # whose name it is is not said, or it is the speaker's
+        ("I have a dog. My name is Rex.", {"name=Rex"}),
+        ("My sister has a dog. His name is Rex.", set()),
+        ("Do you have a dog? His name is Rex.", set()),
+        ("I want a dog. His name is Rex.", set()),
+        ("I have a daughter. It is called Rex.", set()),
+        ("I have a dog. His name is unusual.", set()),
+        ("我养了一条狗。我叫小雪。", {"name=小雪"}),
+        ("我想养一条狗。名字叫旺财。", set()),
+        ("我养了一条狗。它叫个不停。", set()),
+    ],
+)
+def test_a_name_in_the_next_sentence_is_that_of_what_was_introduced(
+    text: str, named: set[str]
+) -> None:
+    found = {f"{e.attribute}={e.value}" for e in memories(turns(text)) if e.attribute}
+    kinds = (
+        "dog",
+        "cat",
+        "puppy",
+        "two cats",
+        "parrot",
+        "一条狗",
+        "猫",
+        "仓鼠",
+        "一只猫",
+        "一只仓鼠",
+    )
+    assert {each for each in found if each.partition("=")[2] not in kinds} == named
+
+
 def test_opposites_must_name_each_other() -> None:
     one = Attribute(cardinality="many", opposite="leaves")
     with pytest.raises(InvalidAttribute, match="mend"):
