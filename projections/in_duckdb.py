@@ -12,7 +12,7 @@ disposable: the log is the truth, and ``memstream rebuild`` makes the file again
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -32,7 +32,7 @@ from memstream.projections.duckdb_file import (
     sql_file,
 )
 from memstream.projections.duckdb_rows import ERASED, TABLES, rows_of
-from memstream.projections.projection import Generation, Step, offsets_after
+from memstream.projections.projection import VOID, Generation, Step, offsets_after
 from memstream.schemas.errors import IndexUnavailable, ProjectionDamaged, WrongGeneration
 from memstream.schemas.memories import Tally
 
@@ -110,7 +110,9 @@ class DuckIndex:
                     for statement, texts in rows.inserts():
                         connection.execute(statement, texts)
                 if fresh:
-                    reached = offsets_after(_positions(connection), fresh)
+                    before = _positions(connection)
+                    _remove_earlier_attempts(connection, fresh, before)
+                    reached = offsets_after(before, fresh)
                     connection.execute(
                         "UPDATE generation SET position = ?, positions = map(?, ?)",
                         [fresh[-1].seq, list(reached), list(reached.values())],
@@ -356,6 +358,39 @@ def create(connection: duckdb.DuckDBPyConnection, generation: Generation) -> Non
         [generation.pipeline, generation.embedder, generation.schema, LAYOUT],
     )
     connection.commit()
+
+
+def _remove_earlier_attempts(
+    connection: duckdb.DuckDBPyConnection, steps: Sequence[Step], before: Mapping[int, int]
+) -> None:
+    """Leaves of an event that was processed again, a dead letter that was retried, the row of
+    the last attempt alone, as a rebuild has it. ``before`` is each partition's next offset
+    before these steps."""
+    last: dict[tuple[int, int], int] = {}
+    again: set[tuple[int, int]] = set()
+    for step in steps:
+        place = (step.partition, step.offset)
+        if step.offset == VOID:
+            continue
+        if place in last or step.offset < before.get(step.partition, 0):
+            again.add(place)
+        last[place] = step.seq
+    if not again:
+        return
+    places = sorted(again)
+    removed = connection.execute(
+        "DELETE FROM events USING (SELECT unnest($1::INTEGER[]) AS log_partition,"
+        " unnest($2::BIGINT[]) AS log_offset, unnest($3::BIGINT[]) AS seq) AS kept"
+        " WHERE events.log_partition = kept.log_partition"
+        " AND events.log_offset = kept.log_offset AND events.seq < kept.seq RETURNING events.seq",
+        [[at[0] for at in places], [at[1] for at in places], [last[at] for at in places]],
+    ).fetchall()
+    gone = [seq for (seq,) in removed]
+    for table in ("contexts", "context_items", "feedback", "erasures", "reviews"):
+        connection.execute(
+            f"DELETE FROM {table} WHERE list_contains($1::BIGINT[], seq)",
+            [gone],
+        )
 
 
 def _deletions(scope: str, events: list[str], memories: list[str]) -> list[tuple[str, list[Any]]]:

@@ -103,6 +103,28 @@ class TestApply:
         assert index.tally() == tally_of(steps)
         assert rows(index, "SELECT count(*), count(DISTINCT seq) FROM events") == [(7, 7)]
 
+    @pytest.mark.parametrize("cut", [1, 2, 3])
+    def test_an_event_processed_again_has_one_row(self, index: DuckIndex, cut: int) -> None:
+        """A dead letter leaves the rows of its last attempt, whatever batches its steps come in."""
+        story = Story()
+        item = ServedItem("m1", 1, 1, 0.9)
+        story.add(ContextServed(query="code?", items=(item,)), "context.served", when=at(2))
+        (done,) = story.steps
+        failed = msgspec.structs.replace(done, derived=())
+        other = msgspec.structs.replace(
+            done, seq=2, offset=done.offset + 1, event_id="other", derived=(),
+            event=None,
+        )  # fmt: skip
+        steps = [failed, other, msgspec.structs.replace(done, seq=3)]
+        index.apply(steps[:cut])
+        index.apply(steps[cut:])
+        assert sorted(rows(index, "SELECT seq, id FROM events")) == [
+            (2, "other"),
+            (3, done.event_id),
+        ]
+        assert rows(index, "SELECT seq FROM contexts") == [(3,)]
+        assert set(rows(index, "SELECT seq FROM context_items")) == {(3,)}
+
     def test_the_next_offset_of_every_partition_is_kept(self, path: Path) -> None:
         steps = plain_steps(5)  # partitions 1, 0, 1, 0, 1 with offsets 0, 1, 1, 2, 2
         late = Story()
