@@ -86,6 +86,12 @@ of apostrophes is read in linear time."""
 _QUOTE_SIGNS = re.compile(r"""[“„«「『"‘']""")
 
 
+def reworded(sentence: Sentence, text: str) -> Sentence:
+    """The sentence with other words. Its quotes stay where the words before them are the same."""
+    kept = tuple(each for each in sentence.quotes if sentence.text[: each[1]] == text[: each[1]])
+    return msgspec.structs.replace(sentence, text=text, quotes=kept)
+
+
 def _without(text: str, hidden: Iterable[tuple[int, int]]) -> str:
     """The text with every hidden character made a line end, so that offsets stay."""
     for start, end in hidden:

@@ -30,7 +30,7 @@ from memstream.processors.sentence_patterns import (
     introduced_zh,
     named_relation,
 )
-from memstream.processors.sentences import Sentence
+from memstream.processors.sentences import Sentence, reworded
 from memstream.processors.values import VALUE_KINDS, read_values
 from memstream.processors.words import Words, split_words
 from memstream.schemas.attributes import Attributes
@@ -108,7 +108,7 @@ class Statements:
         slip = self.repairs.within(sentence.text)
         if slip is not None:
             before, after = slip
-            said = self._read(_cut(sentence, before), speaker, anchor, correcting)
+            said = self._read(reworded(sentence, before), speaker, anchor, correcting)
             right = self.repaired(sentence, before, after, said.facts, speaker, anchor)
             if right is not None:
                 return right
@@ -130,7 +130,7 @@ class Statements:
         wrong = facts[-1]
         one = self.attributes.get(wrong.attribute).cardinality == "one"
         for text in self.repairs.readings(before, after, wrong.spoken):
-            meant = self._read(_cut(sentence, text), speaker, anchor, correcting=False)
+            meant = self._read(reworded(sentence, text), speaker, anchor, correcting=False)
             right = [
                 msgspec.structs.replace(each, start=wrong.start, end=len(sentence.text))
                 for each in meant.facts
@@ -158,7 +158,7 @@ class Statements:
         found: list[Fact] = []
         for name in names if relation else ():
             for text in self.introductions.readings(relation, name):
-                said = self._read(_cut(sentence, text), speaker, None, correcting=False)
+                said = self._read(reworded(sentence, text), speaker, None, correcting=False)
                 facts = [each for each in said.facts if each.value == name]
                 if facts:
                     found += facts
@@ -592,12 +592,6 @@ _QUALIFIED = frozenset(("wake_time", "sleep_time", "habit"))
 _INTRODUCTION = Rule(id="name.introduced", say=(), confidence=0.8)
 _NOT_INTRODUCED = ("not_names", "nationality", "places", "jobs", "diet", "faiths", "condition")
 _RELATION = Rule(id="relation.named_in_passing", say=(), confidence=0.85)
-
-
-def _cut(sentence: Sentence, text: str) -> Sentence:
-    """The sentence with other words. Its quotes stay where the words before them are the same."""
-    kept = tuple(each for each in sentence.quotes if sentence.text[: each[1]] == text[: each[1]])
-    return msgspec.structs.replace(sentence, text=text, quotes=kept)
 
 
 def _birthday(start: datetime, date: DateSpan, anchor: datetime | None) -> str:

@@ -1,4 +1,4 @@
-"""A crash inside an apply to the vectors is healed by applying again, not by a rebuild."""
+"""What a crash or a failure left half done is healed by doing it again."""
 
 from __future__ import annotations
 
@@ -9,7 +9,9 @@ from typing import Any
 import pytest
 
 from memstream import Memory, ProjectionDamaged, Scope
+from memstream.processors.pipeline import Pipeline, State
 from memstream.projections.in_edge import EdgeIndex
+from memstream.schemas.events import Event
 
 ANN = Scope(tenant="acme", user="ann")
 
@@ -65,3 +67,30 @@ def test_a_damaged_index_is_still_made_again(tmp_path: Path) -> None:
         memory.flush()
         assert not memory.recall(ANN, "Where does the user live?", record=False).degraded
         assert memory.doctor().healthy
+
+
+@pytest.mark.parametrize("failing", [{"e1"}, {"e2"}, {"e1", "e2"}, {"e3"}])
+def test_a_dead_letter_that_went_through_leaves_the_rows_of_a_rebuild(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, failing: set[str]
+) -> None:
+    rows = "SELECT * EXCLUDE (seq) FROM events ORDER BY log_partition, log_offset"
+    with Memory.open(tmp_path, worker=False) as memory:
+        for number, text in enumerate(("I live in Porto.", "I like chess.", "I live in Ghent."), 1):
+            memory.record_turn(ANN, text=text, event_id=f"e{number}")
+        sound = Pipeline.__call__
+
+        def stumbles(pipeline: Pipeline, state: State, event: Event) -> list[Event]:
+            if event.id in failing:
+                raise ValueError("stumbled")
+            return sound(pipeline, state, event)
+
+        monkeypatch.setattr(Pipeline, "__call__", stumbles)
+        memory.flush()
+        assert memory.doctor().balance.dead_lettered == len(failing)
+        monkeypatch.undo()
+        memory._host.retry_dead_letters()
+        memory.flush()
+        before = memory.sql(rows)
+        assert len(before[1]) == 3
+        assert memory.rebuild().identical
+        assert memory.sql(rows) == before
