@@ -122,7 +122,7 @@ def made_at(memory: Memory) -> tuple[datetime, str, int]:
 _DECODER = msgspec.json.Decoder(Memory)
 
 
-@lru_cache(maxsize=1 << 13)
+@lru_cache(maxsize=1 << 14)
 def _indices(said: tuple[str, ...] | str, context: str) -> bytes:
     words = list(said) if isinstance(said, tuple) else lexemes(said)
     return array("I", map(lexeme_index, words + lexemes(context))).tobytes()
