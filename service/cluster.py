@@ -296,7 +296,7 @@ class ClusterHost:
         """Not offered: what led to what is in the projector's analytics."""
         raise NotOnKafka(
             f"explain {name} in {scope.path}: decisions and candidates are in the projector's "
-            "analytics; mend: memstream sql in its directory"
+            "analytics; mend: memstream sql --kafka in its directory"
         )
 
     def rebuild(self, **_: Any) -> RebuildReport:

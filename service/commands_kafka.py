@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import msgspec
 import structlog
@@ -23,9 +25,11 @@ from memstream.service.commands_options import (
     opened,
 )
 from memstream.service.printing import Meter, note, plain_table, standard_output, warn
-from memstream.service.reports import Diagnosis
 from memstream.service.stopping import stop_signals
 from memstream.streams.clock import SystemClock
+
+if TYPE_CHECKING:
+    from memstream.service.cluster import ClusterHost
 
 commands = typer.Typer()
 
@@ -162,15 +166,17 @@ def work_on_kafka(
     worker.run()
 
 
-def examined_on_kafka(directory: Path) -> Diagnosis:
-    """``memstream doctor --kafka``: nothing is projected, and a projector may be at work."""
+@contextmanager
+def on_kafka(directory: Path) -> Iterator[ClusterHost]:
+    """The memory on Kafka that the environment names, for a look into it: nothing is projected,
+    and a projector may be at work in the directory."""
     needs_kafka()
     from memstream.service.cluster import ClusterHost
     from memstream.service.cluster_settings import cluster_settings
 
     host = ClusterHost(directory, cluster_settings(os.environ), SystemClock())
     try:
-        return host.doctor()
+        yield host
     finally:
         host.close()
 

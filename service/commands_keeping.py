@@ -10,7 +10,7 @@ import structlog
 import typer
 
 from memstream.schemas.errors import WrongGeneration
-from memstream.service.commands_kafka import examined_on_kafka, work_on_kafka
+from memstream.service.commands_kafka import on_kafka, work_on_kafka
 from memstream.service.commands_logging import configure_logging
 from memstream.service.commands_options import (
     CHECK_FAILED,
@@ -22,6 +22,7 @@ from memstream.service.commands_options import (
     InDirectory,
     InScope,
     MetricsAddress,
+    OnKafka,
     Reason,
     directory_of,
     emit,
@@ -153,10 +154,7 @@ def _work_until_signalled(ctx: typer.Context, embedder: str | None, index: str |
 )
 def doctor(
     ctx: typer.Context,
-    kafka: Annotated[
-        bool,
-        typer.Option("--kafka", help="Of the memory on Kafka; --dir is the projector's directory."),
-    ] = False,
+    kafka: OnKafka = False,
     as_json: AsJson = False,
 ) -> None:
     """Examine the balance, the log and the indexes.
@@ -166,7 +164,8 @@ def doctor(
     when unhealthy.
     """
     if kafka:
-        diagnosis = examined_on_kafka(directory_of(ctx))
+        with on_kafka(directory_of(ctx)) as host:
+            diagnosis = host.doctor()
     else:
         with opened(ctx) as here:
             diagnosis = here.memory.doctor()

@@ -194,6 +194,10 @@ IndexPlace = Annotated[
         help="A new directory's vectors: edge (in the process), a Qdrant server's url, or a .toml.",
     ),
 ]
+OnKafka = Annotated[
+    bool,
+    typer.Option("--kafka", help="Of the memory on Kafka; --dir is the projector's directory."),
+]
 Reason = Annotated[str, typer.Option(help="Why; kept in the log.")]
 
 

@@ -15,13 +15,16 @@ from rich.text import Text
 from memstream.schemas.events import CandidateExtracted, WriteDecided
 from memstream.schemas.memories import Kind, Status
 from memstream.schemas.scope import Scope
+from memstream.service.commands_kafka import on_kafka
 from memstream.service.commands_options import (
     AsJson,
     AsOf,
     InDirectory,
     InScope,
     KnownAt,
+    OnKafka,
     caught_up,
+    directory_of,
     emit,
     instant,
     opened,
@@ -228,6 +231,7 @@ def sql(
     ctx: typer.Context,
     query: Annotated[str, typer.Argument(help="One SELECT. SELECT * FROM help lists the tables.")],
     as_csv: Annotated[bool, typer.Option("--csv", help="Answer as CSV with a header.")] = False,
+    kafka: OnKafka = False,
     as_json: AsJson = False,
 ) -> None:
     """Read-only SQL over events, decisions and memories.
@@ -238,9 +242,13 @@ def sql(
     """
     if as_csv and as_json:
         raise typer.BadParameter("--csv or --json, not both")
-    with opened(ctx) as here:
-        caught_up(here)
-        columns, rows = here.memory.sql(query)
+    if kafka:
+        with on_kafka(directory_of(ctx)) as host:
+            columns, rows = host.sql(query)
+    else:
+        with opened(ctx) as here:
+            caught_up(here)
+            columns, rows = here.memory.sql(query)
     if as_json:
         emit({"columns": columns, "rows": rows})
     elif as_csv:

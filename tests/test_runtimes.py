@@ -333,7 +333,7 @@ def test_the_balance_closes_and_every_index_holds_what_it_should(told: Runtimes,
     assert not diagnosis.balance.in_flight
 
 
-def test_doctor_on_the_command_line_reaches_kafka_beside_a_projector(told: Runtimes) -> None:
+def test_doctor_and_sql_on_the_command_line_reach_kafka_beside_a_projector(told: Runtimes) -> None:
     found = told.told("doctor", "faust-edge", "--kafka")
     assert found["healthy"], found
     assert found["balance"]["captured"] > 4 * LENGTH * len(SEEDS)
@@ -341,6 +341,8 @@ def test_doctor_on_the_command_line_reaches_kafka_beside_a_projector(told: Runti
     assert details["workers"] == details["projection"] == "0 events behind the log"
     assert "another process has this index open" in details["index"]
     assert details["erasures"] == "fine"
+    query = "SELECT count(*) FROM events WHERE NOT erased"
+    assert told.told("sql", "faust-edge", query, "--kafka")["rows"][0][0] > 4 * LENGTH * len(SEEDS)
 
 
 def test_an_index_made_anew_from_the_topic_holds_the_same(told: Runtimes) -> None:
