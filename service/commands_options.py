@@ -10,7 +10,7 @@ import re
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from datetime import datetime, timedelta, timezone
+from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -133,12 +133,40 @@ class InScope(InDirectory):
 
 
 def instant(text: str) -> datetime:
-    """A time on the command line: RFC 3339 with an offset, or a usage error that says how."""
+    """A time on the command line: RFC 3339 with an offset, or a day or month of UTC, which means
+    its first moment. Anything else is a usage error that says how."""
+    days = _days(text)
+    if days is not None:
+        return days[0]
     found = parse_instant("time", text)
     if isinstance(found, Fault):
-        mend = "2025-01-31T09:00:00Z or 2025-01-31T09:00:00+08:00"
+        mend = "2025-01-31T09:00:00Z or 2025-01-31T09:00:00+08:00, or a day of UTC, 2025-01-31"
         raise typer.BadParameter(f"{found.problem}; write it with its UTC offset, e.g. {mend}")
     return found
+
+
+def last_instant(text: str) -> datetime:
+    """Like ``instant``, but a day or month means its last moment, so that it is included."""
+    days = _days(text)
+    return instant(text) if days is None else days[1]
+
+
+def _days(text: str) -> tuple[datetime, datetime] | None:
+    """The first and the last moment of a day or month of UTC; None where the text is neither."""
+    match = _DAY.fullmatch(text.strip())
+    if match is None:
+        return None
+    try:
+        first = datetime(int(match[1]), int(match[2]), int(match[3] or 1), tzinfo=UTC)
+        after = first + timedelta(days=1 if match[3] else 31)
+        if not match[3]:
+            after = after.replace(day=1)
+    except (ValueError, OverflowError) as error:
+        raise typer.BadParameter(f"{text!r} is no day of the calendar: {error}") from error
+    return first, after - timedelta(microseconds=1)
+
+
+_DAY = re.compile(r"(\d{4})-(\d\d)(?:-(\d\d))?", re.ASCII)
 
 
 def utc_offset(text: str) -> timezone:
@@ -159,11 +187,19 @@ ObservedAt = Annotated[
 ]
 AsOf = Annotated[
     datetime | None,
-    typer.Option(parser=instant, metavar="TIME", help="What was true then. Default: now."),
+    typer.Option(
+        parser=last_instant,
+        metavar="TIME",
+        help="What was true then; a day (2025-01-31, of UTC) to its end. Default: now.",
+    ),
 ]
 KnownAt = Annotated[
     datetime | None,
-    typer.Option(parser=instant, metavar="TIME", help="What was believed then. Default: now."),
+    typer.Option(
+        parser=last_instant,
+        metavar="TIME",
+        help="What was believed then; a day (2025-01-31, of UTC) to its end. Default: now.",
+    ),
 ]
 EmbedderName = Annotated[
     str | None,

@@ -78,11 +78,19 @@ def recall(
     ] = None,
     since: Annotated[
         datetime | None,
-        typer.Option(parser=instant, metavar="TIME", help="Only what took place then or later."),
+        typer.Option(
+            parser=instant,
+            metavar="TIME",
+            help="Only what took place then or later; a day (of UTC) from its start.",
+        ),
     ] = None,
     until: Annotated[
         datetime | None,
-        typer.Option(parser=instant, metavar="TIME", help="Only what took place before."),
+        typer.Option(
+            parser=instant,
+            metavar="TIME",
+            help="Only what took place before; a day (of UTC): before its start.",
+        ),
     ] = None,
     budget: Annotated[int | None, typer.Option(min=1, help="At most so many tokens.")] = None,
     limit: Annotated[int | None, typer.Option(min=1, help="At most so many memories.")] = None,
