@@ -27,7 +27,8 @@ def answerable(
 
     Enough is a share of its words, where a name counts for several; of a question without names
     less is asked. It is also enough to share words that are rare together, however long the
-    question: a whole turn of a conversation asks with few of its words. A fact is about its
+    question: a whole turn of a conversation asks with few of its words, so the share is taken of no
+    more than ``words_needed_of`` words. A fact is about its
     subject and not about whom else the question names, so for facts a name is a word like others.
     """
     asked = candidates.asked
@@ -40,6 +41,8 @@ def answerable(
         return True
     names = frozenset(asked.names)
     worth = np.array([settings.name_worth if each in names else 1.0 for each in asked.words])
-    share = np.where(candidates.told[rows], held @ worth / worth.sum(), held.mean(axis=1))
+    most = settings.words_needed_of
+    of_told, of_facts = min(float(worth.sum()), most), min(float(len(worth)), most)
+    share = np.where(candidates.told[rows], held @ worth / of_told, held.sum(axis=1) / of_facts)
     least = settings.named_coverage if names else settings.least_coverage
     return bool(share.max() >= least)

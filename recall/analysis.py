@@ -21,6 +21,14 @@ _ASKS_WHEN = re.compile(
     re.IGNORECASE | re.DOTALL,
 )
 
+_ASKS_MANY = re.compile(
+    r"\b(?:what|which) (?:\w+ ){0,2}(?!was\b|is\b|does\b|has\b|his\b|this\b)\w{2,}s\b"
+    r"|\bhow many\b|\b(?:kinds?|types?|sorts?) of\b|\ball\b|\bboth\b|\bin common\b"
+    r"|哪些|哪几|几[个次种位本]|多少[个次种位本]|都有|分别",
+    re.IGNORECASE,
+)
+"""A plural after what or which, a number of things, what several have in common: the answer is a
+list, and its parts were told at different times."""
 _NAME = re.compile(r"[A-Z][A-Za-zÀ-ÿ0-9'’-]*")
 _SENTENCE_START = re.compile(r"(?:^|[.!?:。！？：\n])[\s\"“”‘'(（]*$")
 
@@ -31,12 +39,16 @@ class Analysis(msgspec.Struct, frozen=True):
     ``words`` are its distinct lexemes, ``names`` those of them that it writes as names: with a
     capital letter, not at the beginning of a sentence and not in a date. ``times`` are the ranges
     it names, [start, end) in UTC microseconds, relative ones anchored at the moment it is asked as
-    of.
+    of. Of a question of several lines, such as the last turns of a conversation, the last one asks
+    when, and of which names and times; ``lines_ago`` tells how many lines before the last each word
+    last stands (empty: in the last). ``asks_many``: its answer is a list.
     """
 
     words: tuple[str, ...]
     names: tuple[str, ...] = ()
     asks_when: bool = False
+    asks_many: bool = False
+    lines_ago: tuple[int, ...] = ()
     times: tuple[tuple[int, int], ...] = ()
 
 
@@ -44,27 +56,40 @@ def analysed(query: str, as_of: datetime) -> Analysis:
     """What the question asks for. Pure: it depends on the question and ``as_of`` alone."""
     words = tuple(dict.fromkeys(each for each in lexemes(query) if each not in _SUBJECT_WORDS))
     dates = find_dates(query, as_of)
+    lines = [line for line in query.splitlines() if line.strip()] or [""]
+    last_start = query.rfind(lines[-1])
     return Analysis(
         words,
-        _names(query, words, dates),
-        _ASKS_WHEN.match(query) is not None,
+        _names(query, words, dates, last_start),
+        _ASKS_WHEN.match(lines[-1]) is not None,
+        _ASKS_MANY.search(lines[-1]) is not None,
+        _lines_ago(lines, words),
         tuple(
             (
                 -OPEN_MICROS if each.start is None else to_micros(each.start),
                 OPEN_MICROS if each.end is None else to_micros(each.end),
             )
             for each in dates
-            if each.start or each.end
+            if (each.start or each.end) and each.start_char >= last_start
         ),
     )
 
 
-def _names(query: str, words: Sequence[str], dates: Sequence[DateSpan]) -> tuple[str, ...]:
+def _names(
+    query: str, words: Sequence[str], dates: Sequence[DateSpan], start: int
+) -> tuple[str, ...]:
     found = {
         lexeme
-        for match in _NAME.finditer(query)
+        for match in _NAME.finditer(query, start)
         if not _SENTENCE_START.search(query, 0, match.start())
         and not any(each.start_char <= match.start() < each.end_char for each in dates)
         for lexeme in lexemes(match.group())
     }
     return tuple(each for each in words if each in found)
+
+
+def _lines_ago(lines: Sequence[str], words: Sequence[str]) -> tuple[int, ...]:
+    if len(lines) == 1:
+        return ()
+    ago = {word: len(lines) - at for at, line in enumerate(lines, 1) for word in lexemes(line)}
+    return tuple(ago.get(each, 0) for each in words)

@@ -37,16 +37,19 @@ def weighed(
     weights = 0.0
     together = _together(candidates.moments, settings)
     windows = Windows(candidates.moments, thread, _SURROUNDINGS)
+    worth = _faded(idf, candidates.asked.lines_ago, settings)
+    vague = settings.vague_weight and _vagueness(candidates, worth, settings)
+    moved = min(settings.vague_weight * vague, settings.lexical_weight)
     shares: dict[Channel, float] = {
-        "bm25": settings.lexical_weight,
-        "dense": settings.dense_weight,
+        "bm25": settings.lexical_weight - moved,
+        "dense": settings.dense_weight + moved,
     }
     for channel, weight in shares.items():
         listed = hits.get(channel, ())
         if not listed:
             continue
         if channel == "bm25":
-            said = covered(candidates, idf, windows)
+            said = covered(candidates, worth, windows)
         else:
             near = _closeness(candidates, listed)
             said = near + settings.neighbour_weight * windows.spread(near)
@@ -58,7 +61,31 @@ def weighed(
     scores = scores / weights if weights else scores
     scores += candidates.gained
     order = np.argsort(-scores, kind="stable")
+    many = candidates.asked.asks_many
+    repeat = settings.list_repeat_weight if many else settings.repeat_weight
+    if repeat:
+        better = np.tril(together[np.ix_(order, order)], -1).sum(axis=1)
+        scores[order] -= repeat * better
+        order = np.argsort(-scores, kind="stable")
     return list(zip(scores[order].tolist(), order.tolist(), strict=True))
+
+
+def _faded(idf: Values, lines_ago: Sequence[int], settings: Settings) -> Values:
+    """The worth of each word: its IDF, less where only an earlier line of the question has it."""
+    if not lines_ago:
+        return idf
+    faded: Values = idf * settings.line_fading ** np.array(lines_ago)
+    return faded
+
+
+def _vagueness(candidates: Candidates, worth: Values, settings: Settings) -> float:
+    """1 where no candidate holds anything of what is asked, 0 where one holds enough of it: of a
+    long question every text holds little, so that its words tell texts apart less well."""
+    total = float(worth.sum())
+    if not total:
+        return 1.0
+    held = float(((candidates.counts > 0) @ worth).max()) / total
+    return max(0.0, 1 - held / settings.clear_coverage)
 
 
 _SURROUNDINGS = {-1: 0.5, -2: 0.4, 1: 0.3}

@@ -16,12 +16,17 @@ class Settings(msgspec.Struct, frozen=True):
     not follow each other. ``lexical_weight`` and ``dense_weight`` are the channels' shares in the
     score; of each, ``sitting_weight`` goes to the sitting, the memories within
     ``sitting_seconds``. ``neighbour_weight`` is the neighbours' share in the closeness by meaning.
+    ``vague_weight`` is what meaning gets of the words' share where no candidate holds any of the
+    words; less, the more of them (by IDF) one holds, and nothing from ``clear_coverage`` (more
+    than 0) on. Of a question of several lines, each line's words weigh ``line_fading`` of the next
+    one's. An item loses ``repeat_weight`` for every better one of its sitting, where the answer is
+    a list ``list_repeat_weight``.
     The other weights are what an item gains: it is about whom the question names (``subject``),
     tells when something took place where that is asked (``date``), falls into the time that is
     named (``time``); or loses, where it only asks (``question``). Nothing is served where no hit
     holds ``named_coverage`` of the words of a question with names, each name worth
-    ``name_worth`` words, or ``least_coverage`` of one without; unless the words it holds have an
-    IDF of ``sure_lexical`` together, or its cosine is ``sure_dense`` (see ``abstention``).
+    ``name_worth`` words, or ``least_coverage`` of one without, of ``words_needed_of`` words where
+    there are more; unless the words it holds have an IDF of ``sure_lexical`` together, or its cosine is ``sure_dense`` (see ``abstention``).
     ``after_seconds`` is the longest that ``recall(after=...)`` waits before it answers from what
     there is.
     """
@@ -34,6 +39,11 @@ class Settings(msgspec.Struct, frozen=True):
     apart_seconds: float = 3600.0
     lexical_weight: float = 0.8
     dense_weight: float = 0.2
+    vague_weight: float = 0.5
+    clear_coverage: float = 0.4
+    line_fading: float = 0.8
+    repeat_weight: float = 0.0
+    list_repeat_weight: float = 0.1
     sitting_weight: float = 0.25
     sitting_seconds: float = 3600.0
     neighbour_weight: float = 0.3
@@ -44,6 +54,7 @@ class Settings(msgspec.Struct, frozen=True):
     named_coverage: float = 0.4
     least_coverage: float = 0.1
     name_worth: float = 3.0
+    words_needed_of: float = 20.0
     sure_lexical: float = 12.0
     sure_dense: float = 0.84
     after_seconds: float = 10.0
