@@ -26,7 +26,8 @@ class Settings(msgspec.Struct, frozen=True):
     named (``time``); or loses, where it only asks (``question``). Nothing is served where no hit
     holds ``named_coverage`` of the words of a question with names, each name worth
     ``name_worth`` words, or ``least_coverage`` of one without, of ``words_needed_of`` words where
-    there are more; unless the words it holds have an IDF of ``sure_lexical`` together, or its cosine is ``sure_dense`` (see ``abstention``).
+    there are more; unless the words it holds have an IDF of ``sure_lexical`` together, or its
+    cosine is ``sure_dense`` (see ``abstention``).
     ``after_seconds`` is the longest that ``recall(after=...)`` waits before it answers from what
     there is.
     """
