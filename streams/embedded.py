@@ -18,7 +18,7 @@ import msgspec
 import structlog
 
 from memstream.processors.carriers import erased_content, restated_id, scrubbed
-from memstream.processors.pipeline import Pipeline
+from memstream.processors.pipeline import BatchFailed, Pipeline
 from memstream.projections.projection import VOID, Projection, Step
 from memstream.schemas.codec import Codec
 from memstream.schemas.errors import (
@@ -178,15 +178,16 @@ class EmbeddedRuntime:
         if self._erases and entries[0].row.type == _ERASURE:
             self._process_erasure(entries[0])
             return 1
-        steps: list[Step] = []
+        erasures = [at for at, entry in enumerate(entries) if entry.row.type == _ERASURE]
+        if erasures and self._erases:
+            entries = entries[: erasures[0]]
         with self.store.transaction() as transaction:
-            for entry in entries:
-                if entry.row.type == _ERASURE:
-                    if self._erases:
-                        break
-                    self._put_off.append(entry)
-                steps.append(self._step(transaction, entry))
+            steps = self._together(transaction, entries)
+            if not steps:
+                steps = [self._step(transaction, entry) for entry in entries]
             transaction.advance(partition, steps[-1].offset + 1)
+        if not self._erases:
+            self._put_off += [entries[at] for at in erasures]
         self._keep(steps)
         return len(steps)
 
@@ -200,6 +201,28 @@ class EmbeddedRuntime:
                 step = self._step(transaction, request)
                 transaction.advance(request.partition, request.offset + 1)
             self._keep([step])
+
+    def _together(self, transaction: Transaction, entries: Sequence[Entry]) -> list[Step]:
+        """The entries through the pipeline as one batch; none where one of them fails."""
+        try:
+            events = [self._opened(entry) for entry in entries]
+            with transaction.isolated() as state:
+                there = [event for event in events if event is not None]
+                derived = iter(self.pipeline.batch(state, there))
+        except (BatchFailed, *_OF_ONE_EVENT):
+            return []
+        return [
+            transaction.add_step(
+                partition=entry.partition,
+                offset=entry.offset,
+                scope=entry.row.subject,
+                event_id=entry.row.id,
+                event=event,
+                derived=() if event is None else next(derived),
+                outcome=ERASED if event is None else None,
+            )
+            for entry, event in zip(entries, events, strict=True)
+        ]
 
     def _step(self, transaction: Transaction, entry: Entry, attempts: int = 1) -> Step:
         """One event through the pipeline; its failure is kept as a dead letter."""

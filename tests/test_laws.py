@@ -29,7 +29,7 @@ from histories import PRIVATE, SCOPES, histories, history, in_any_order
 from simulation import LATER, MEMORY_DISK, versions, view
 
 from memstream import Memory, Scope
-from memstream.processors.pipeline import Pipeline, State
+from memstream.processors.pipeline import BatchFailed, Pipeline, State
 from memstream.projections.in_edge import EdgeIndex
 from memstream.projections.queries import IndexClosed
 from memstream.schemas.errors import InvalidScope, ProjectionDamaged, UnsupportedFilter
@@ -185,6 +185,12 @@ class Stumbles(Pipeline):
         derived = self.sound(state, event)
         if event.id in self.on and not self.mended:
             raise ValueError("stumbled")
+        return derived
+
+    def batch(self, state: State, events: Sequence[Event]) -> list[list[Event]]:
+        derived = self.sound.batch(state, events)
+        if any(event.id in self.on for event in events) and not self.mended:
+            raise BatchFailed("stumbled")
         return derived
 
 
