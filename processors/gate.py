@@ -27,6 +27,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable
 from datetime import datetime
+from functools import cache
 
 import msgspec
 
@@ -262,7 +263,7 @@ class Gate:
         said = reading.statements or reading.claims
         return {
             "utility": round(min(1.0, 0.4 + 0.06 * reading.words), 4) if said else 0.2,
-            "confidence": round(event.source.trust / Trust.REVIEWED, 4),
+            "confidence": _confidence(event.source.trust),
             "lifetime": rating.lifetime,
             "duplication": _seen_before(state, event, text),
             "sensitivity": rating.sensitivity,
@@ -324,7 +325,7 @@ class Gate:
         rating = rated(said, redacted=bool(data.redactions))
         factors = {
             "utility": 1.0,
-            "confidence": round(event.source.trust / Trust.REVIEWED, 4),
+            "confidence": _confidence(event.source.trust),
             "lifetime": 0.9,
             "duplication": 0.0,
             "sensitivity": rating.sensitivity,
@@ -375,6 +376,11 @@ class Gate:
             elif not line.endswith((":", "：")) and read_turn(line).statements:
                 return False
         return echoed > 0
+
+
+@cache
+def _confidence(trust: int) -> float:
+    return round(trust / Trust.REVIEWED, 4)
 
 
 _SHARED = ("channel:", "task:")

@@ -9,8 +9,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Container
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 from tomllib import loads
 from typing import Literal
@@ -100,10 +99,10 @@ class _Lists(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class _Phrases(msgspec.Struct, frozen=True):
-    """English phrases by first word, longest first: (words, whether it counts, whether a name may
-    follow). Chinese ones: whether it counts."""
+    """English phrases by first word, and by second word ("" for those of one): longest first,
+    (words, whether it counts, whether a name may follow). Chinese ones: whether it counts."""
 
-    english: dict[str, tuple[tuple[tuple[str, ...], bool, bool], ...]]
+    english: dict[str, dict[str, list[tuple[tuple[str, ...], bool, bool]]]]
     chinese: dict[str, bool]
     longest_chinese: int
 
@@ -112,7 +111,7 @@ class _Phrases(msgspec.Struct, frozen=True):
 def _phrases() -> _Phrases:
     path = Path(__file__).with_name("rulebook_gate") / "pleasantries.toml"
     lists = msgspec.convert(loads(path.read_text("utf-8")), _Lists)
-    english: dict[str, list[tuple[tuple[str, ...], bool, bool]]] = {}
+    english: dict[str, dict[str, list[tuple[tuple[str, ...], bool, bool]]]] = {}
     for text, counts, addressed in (
         (lists.english_addressed, True, True),
         (lists.english_plain, True, False),
@@ -121,17 +120,19 @@ def _phrases() -> _Phrases:
         for phrase in text.replace("\n", "|").split("|"):
             words = tuple(phrase.replace("’", "'").split())
             if words:
-                english.setdefault(words[0], []).append((words, counts, addressed))
+                second = words[1] if len(words) > 1 else ""
+                following = english.setdefault(words[0], {}).setdefault(second, [])
+                following.append((words, counts, addressed))
     chinese = dict.fromkeys(lists.chinese_particles, False)
     chinese |= dict.fromkeys(lists.chinese_filler.replace("\n", "|").strip("|").split("|"), False)
     chinese |= dict.fromkeys(
         (phrase for phrase in lists.chinese.replace("\n", "|").split("|") if phrase), True
     )
+    for by_second in english.values():
+        for found in by_second.values():
+            found.sort(key=lambda entry: (-len(entry[0]), not entry[1]))
     return _Phrases(
-        {
-            first: tuple(sorted(found, key=lambda entry: (-len(entry[0]), not entry[1])))
-            for first, found in english.items()
-        },
+        english,
         chinese,
         max(map(len, chinese)),
     )
@@ -140,24 +141,27 @@ def _phrases() -> _Phrases:
 def _is_pleasantry(words: list[str]) -> bool:
     """Whether the words are phrases of politeness from the first to the last."""
     known = _phrases().english
-    first = _plain(words[0], known)
+    first = _plain(words[0])
     if first not in known and _LAUGH.fullmatch(first) is None:
         return False
     plain = [first]
     place = 0
     counted = addressed = False
     while place < len(words):
-        if place >= len(plain):
-            plain += [_plain(word, known) for word in words[len(plain) : place + 1]]
+        if place + 1 >= len(plain):
+            # Most sentences are none of these by their second word: the rest is left as it is.
+            plain += map(_plain, words[len(plain) : place + 2])
         found = None
-        for entry in known.get(plain[place], ()):
-            end = place + len(entry[0])
-            if end > len(plain):
-                # Most sentences are none of these by their second word: the rest is left as it is.
-                plain += [_plain(word, known) for word in words[len(plain) : end]]
-            if tuple(plain[place:end]) == entry[0]:
-                found = entry
-                break
+        by_second = known.get(plain[place])
+        if by_second is not None:
+            second = plain[place + 1] if place + 1 < len(words) else ""
+            for entry in (*by_second.get(second, ()), *by_second.get("", ())):
+                end = place + len(entry[0])
+                if end > len(plain):
+                    plain += map(_plain, words[len(plain) : end])
+                if tuple(plain[place:end]) == entry[0]:
+                    found = entry
+                    break
         if found is not None:
             place += len(found[0])
             counted |= found[1]
@@ -169,17 +173,18 @@ def _is_pleasantry(words: list[str]) -> bool:
             # A name, at most of two words: "Good morning, Ada Lovelace".
             place += 1
             if place < len(words) and words[place][0].isupper():
-                place += _plain(words[place], known) not in known
+                place += _plain(words[place]) not in known
             addressed = False
         else:
             return False
     return counted
 
 
-def _plain(word: str, known: Container[str]) -> str:
+@lru_cache(maxsize=1 << 14)
+def _plain(word: str) -> str:
     """A word in lower case, without stretched letters ("sooo") unless it is known so."""
     word = word.lower().replace("’", "'")
-    if word in known:
+    if word in _phrases().english:
         return word
     short = _STRETCHED.sub(r"\1", word)
     return word if short == word or _LAUGH.fullmatch(word) else short

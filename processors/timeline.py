@@ -73,6 +73,8 @@ def timeline(
     """The spans of one lane, in order. ``reviews`` are by event id; see the module's rules."""
     reviews = reviews or {}
     ordered = sorted(assertions, key=order_of)
+    if len(ordered) == 1 and _stands_alone(ordered[0]):
+        return [_Open(ordered[0]).span()]
     apart = _Groups()
     admitted: list[Assertion] = []
     for assertion in ordered:
@@ -93,6 +95,16 @@ def timeline(
     standing = _after_withdrawals(admitted, apart)
     spans = _walk(_placed(standing), apart) + apart.spans()
     return sorted(spans, key=lambda span: order_of(span.opener))
+
+
+def _stands_alone(assertion: Assertion) -> bool:
+    """Whether a lane of nothing but this assertion holds it as it is: nearly every lane does."""
+    return (
+        assertion.standing == "admitted"
+        and assertion.polarity == "positive"
+        and not assertion.withdraws
+        and not assertion.restores
+    )
 
 
 class _Open:

@@ -17,7 +17,12 @@ def derived_id(*parts: str) -> str:
 
     Parts are length-prefixed, so ("a", "bc") and ("ab", "c") differ.
     """
-    name = "".join([f"{len(part)}:{part}" for part in parts])
+    if len(parts) == 4:
+        # Most ids are of four parts, and this takes half the time.
+        a, b, c, d = parts
+        name = f"{len(a)}:{a}{len(b)}:{b}{len(c)}:{c}{len(d)}:{d}"
+    else:
+        name = "".join([f"{len(part)}:{part}" for part in parts])
     text = hashlib.sha1(_NAMESPACE + name.encode(), usedforsecurity=False).hexdigest()
     return f"{text[:8]}-{text[8:12]}-5{text[13:16]}-{_VARIANT[text[16]]}{text[17:20]}-{text[20:32]}"
 
