@@ -14,7 +14,7 @@ from memstream.processors.moments import annotated, occurred
 from memstream.processors.rule_files import Language
 from memstream.processors.rules import Rulebook
 from memstream.processors.sentences import Sentence, language_of
-from memstream.processors.words import split_words
+from memstream.processors.words import Words, split_words
 from memstream.schemas.memories import Interval
 
 _LABELS = {
@@ -45,10 +45,20 @@ def is_small_talk(sentence: str, book: Rulebook) -> bool:
     """Whether a sentence is nothing but greeting, thanks or filler."""
     if len(sentence) > 60:
         return False
+    small_talk = book.phrase_list("small_talk")
     first = _FIRST_WORD.search(sentence)
-    if first is not None and not book.phrase_list("small_talk").begins(first.group().lower()):
+    if first is not None and not small_talk.begins(first.group().lower()):
         return False
-    words = split_words(book.language, sentence)
+    pieces = sentence.split(None, 3)
+    if len(pieces) == 4:
+        # Its first two words mostly tell, and the rest need not be taken apart.
+        two = split_words(book.language, " ".join(pieces[:3])).norm[:2]
+        if two[0].isalnum() and not small_talk.begins_two(two[0], two[1]):
+            return False
+    return _is_all_small_talk(split_words(book.language, sentence), book)
+
+
+def _is_all_small_talk(words: Words, book: Rulebook) -> bool:
     at = 0
     while at < len(words):
         after = skip(book, "small_talk", words, at)

@@ -101,14 +101,13 @@ class Rulebook:
             if kind
         ]
 
-    def triggers(self, sentence: str) -> list[str]:
-        """The trigger words in a sentence, sorted; most sentences have none."""
+    def triggers(self, sentence: str, lower: str) -> list[str]:
+        """The trigger words in a sentence, given also in lower case, sorted; most have none."""
         if self.language == "en":
-            found = self._triggering.intersection(_english_words(sentence.lower()))
+            found = self._triggering.intersection(_english_words(lower))
             if not found or self._subject.search(sentence):
                 return sorted(found)
             return sorted(found & self._subjectless)
-        lower = sentence.lower()
         seen: set[str] = set()
         for at, character in enumerate(lower):
             for trigger in self._by_first.get(character, ()):

@@ -28,13 +28,29 @@ MEANT_ZH_ALONE = re.compile(
 )
 
 
-def any_phrase(phrases: Sequence[str], language: str) -> re.Pattern[str]:
-    """A test for any of the phrases in lower-case text; one that nothing matches for none."""
-    if not phrases:
-        return re.compile(r"(?!)")
-    ordered = sorted({phrase.lower() for phrase in phrases}, key=lambda each: (-len(each), each))
-    inner = "|".join(re.escape(phrase).replace("'", "['’]") for phrase in ordered)
-    return re.compile(rf"\b(?:{inner})\b" if language == "en" else f"(?:{inner})")
+class AnyPhrase:
+    """A test for any of some phrases in lower-case text."""
+
+    __slots__ = ("_form", "_signs")
+
+    def __init__(self, phrases: Sequence[str], language: str) -> None:
+        ordered = sorted(
+            {phrase.lower() for phrase in phrases}, key=lambda each: (-len(each), each)
+        )
+        inner = "|".join(re.escape(phrase).replace("'", "['’]") for phrase in ordered)
+        self._form = re.compile(rf"\b(?:{inner})\b" if language == "en" else f"(?:{inner})")
+        words = {max(re.findall(r"[^\W_]+", each) or [each], key=len) for each in ordered}
+        self._signs = [
+            each for each in sorted(words) if not any(o in each for o in words if o != each)
+        ]
+        """One of these stands in every text that holds a phrase, and few texts hold one."""
+
+    def search(self, lower: str) -> re.Match[str] | None:
+        """The first phrase in a text."""
+        for sign in self._signs:
+            if sign in lower:
+                return self._form.search(lower)
+        return None
 
 
 def introduced_zh(book: Rulebook) -> re.Pattern[str]:

@@ -26,7 +26,7 @@ from memstream.processors.sentence_patterns import (
     MEANT_EN,
     MEANT_ZH,
     MEANT_ZH_ALONE,
-    any_phrase,
+    AnyPhrase,
     introduced_zh,
     named_relation,
 )
@@ -92,10 +92,10 @@ class Statements:
         adjectives = book.phrases.get("relation_adjectives")
         self._named = named_relation(relations) if adjectives is not None else None
         corrections = book.grammar("corrections")
-        self._correction = any_phrase(corrections, book.language)
-        self.fiction = any_phrase(book.grammar("fiction"), book.language)
-        self.jokes = any_phrase(book.grammar("jokes"), book.language)
-        self.claims = any_phrase(book.grammar("second_person_claims"), book.language)
+        self._correction = AnyPhrase(corrections, book.language)
+        self.fiction = AnyPhrase(book.grammar("fiction"), book.language)
+        self.jokes = AnyPhrase(book.grammar("jokes"), book.language)
+        self.claims = AnyPhrase(book.grammar("second_person_claims"), book.language)
         self._introduced = INTRODUCED_EN if book.language == "en" else introduced_zh(book)
         self.repairs = Repairs(book)
         self.introductions = Introductions(book)
@@ -172,7 +172,7 @@ class Statements:
     ) -> Statement:
         text, book = sentence.text, self.book
         lower = text.lower()
-        triggers = book.triggers(text)
+        triggers = book.triggers(text, lower)
         named = (
             self._named is not None
             and ("my" in lower or "our" in lower)
@@ -180,7 +180,7 @@ class Statements:
         )
         corrects = self._correction.search(lower) is not None
         meant = self._what_was_meant(text) if corrects else None
-        introduced = self._introduced.search(text) is not None
+        introduced = self._introduced.match(text) is not None
         if not (triggers or named or introduced):
             return Statement(corrects=corrects, meant=meant)
         words = split_words(book.language, text)
@@ -211,7 +211,7 @@ class Statements:
 
     def introduced(self, text: str) -> re.Match[str] | None:
         """ "Hi, I'm Anna"."""
-        return self._introduced.search(text)
+        return self._introduced.match(text)
 
     def named_relations(self, text: str) -> list[re.Match[str]]:
         """ "my wife Anna" wherever it stands."""

@@ -10,7 +10,7 @@ the word ``@code`` and a secret that capture cut out is ``@redacted``.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Literal
 
 from memstream.processors.abbreviations import stop_ends
@@ -48,7 +48,7 @@ def split_words(language: Literal["en", "zh"], text: str) -> Words:
     norms, raws = words.norm.append, words.raw.append
     starts, ends = words.start.append, words.end.append
     english = language == "en"
-    for match in (_ENGLISH if english else _CHINESE).finditer(text):
+    for match in _words_in(text, english=english):
         raw = match.group()
         start, end = match.span()
         norm = raw.lower()
@@ -74,6 +74,15 @@ def split_words(language: Literal["en", "zh"], text: str) -> Words:
         starts(start)
         ends(end)
     return words
+
+
+def _words_in(text: str, *, english: bool) -> Iterator[re.Match[str]]:
+    if not english:
+        return _CHINESE.finditer(text)
+    if "`" in text or "@" in text or "http" in text or "[redacted:" in text:
+        return _ENGLISH.finditer(text)
+    contracted = "'" in text or "’" in text
+    return (_PLAIN_ENGLISH if contracted else _UNCONTRACTED_ENGLISH).finditer(text)
 
 
 def _is_abbreviated(words: Words, text: str, at: int) -> bool:
@@ -120,6 +129,12 @@ class Phrases:
         """Whether a phrase begins with the word."""
         return word in self._by_first
 
+    def begins_two(self, first: str, second: str) -> bool:
+        """Whether a phrase begins with the two words, or is the first alone."""
+        return first in self._alone or any(
+            phrase[1] == second for phrase in self._by_first.get(first, ())
+        )
+
     def anywhere(self, words: Sequence[str]) -> bool:
         """Whether one of the phrases stands anywhere in the words."""
         first = self._by_first
@@ -131,14 +146,15 @@ class Phrases:
 
 _CODE = r"(?P<code>`[^`\n]+`)|(?P<redacted>\[redacted:[^\]\s]*\])"
 _ADDRESS = r"https?://[^\s，。）)]+|[\w.+-]+@[\w-]+(?:\.[\w-]+)+"
-_ENGLISH = re.compile(
-    _CODE
-    + "|"
-    + _ADDRESS
-    + r"|['’]cause\b|[A-Za-z]+(?=n['’]t\b)|n['’]t\b|['’](?:s|m|re|ve|d|ll|S|M|RE|VE|D|LL)\b"
-    + r"|[$€£¥]\d[\d.,]*\d|[$€£¥]\d|\d+(?:[.,:]\d+)+(?:[A-Za-z%]+)?"
+_CLITIC = r"['’]cause\b|[A-Za-z]+(?=n['’]t\b)|n['’]t\b|['’](?:s|m|re|ve|d|ll|S|M|RE|VE|D|LL)\b"
+_PLAIN = (
+    r"[$€£¥]\d[\d.,]*\d|[$€£¥]\d|\d+(?:[.,:]\d+)+(?:[A-Za-z%]+)?"
     + r"|\w+(?:[.\-+/#&@]\w+|['’](?=[A-Z])\w+)*(?:\+\+|#|%)?|\.\.\.|--|\S"
 )
+_ENGLISH = re.compile(f"{_CODE}|{_ADDRESS}|{_CLITIC}|{_PLAIN}")
+_PLAIN_ENGLISH = re.compile(f"{_CLITIC}|{_PLAIN}")
+_UNCONTRACTED_ENGLISH = re.compile(_PLAIN)
+"""The same words in a text that holds no sign of the others, at half the cost."""
 _CHINESE = re.compile(
     _CODE
     + "|"

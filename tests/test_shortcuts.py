@@ -8,11 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memstream.processors import enrich, rules, sentences
+from memstream.processors import enrich, episodes, rules, sentences, words
 from memstream.processors.clauses import Speaker
 from memstream.processors.extract import Reader
 from memstream.processors.rule_files import Language
 from memstream.processors.rules import Rulebook
+from memstream.processors.sentence_patterns import AnyPhrase
 from memstream.processors.statements import Statements
 from memstream.schemas.attributes import builtin
 from memstream.schemas.ids import derived_id
@@ -93,7 +94,7 @@ def test_a_trigger_whose_rule_fits_is_possible(
 
 def test_a_trigger_alone_is_not_possible() -> None:
     book = BOOKS["en"]
-    found = book.triggers("I was born.")
+    found = book.triggers("I was born.", "i was born.")
     assert found == ["born"]
     assert book.possible(found, ["born"]) == []
     assert book.possible(found, ["i", "was", "born", "in", "oslo"]) == ["born"]
@@ -103,7 +104,35 @@ def test_a_derived_id_is_the_uuid_of_its_parts() -> None:
     from uuid import UUID, uuid5
 
     for number in range(40):
-        parts = ("acme/user:ä", str(number))
+        parts = ("acme/user:ä", str(number), "memory", "é", "1")[: 1 + number % 5]
         name = "".join(f"{len(part)}:{part}" for part in parts)
         namespace = UUID("6f1f6b1e-6d5c-5b0e-9a53-0c7b4a1d2e90")
         assert derived_id(*parts) == str(uuid5(namespace, name))
+
+
+@given(st.lists(st.sampled_from(PIECES) | st.text(max_size=4), max_size=12), st.sampled_from(" -("))
+def test_a_plain_text_has_the_same_words_by_every_form(parts: list[str], joint: str) -> None:
+    text = joint.join(parts)
+    found = [match.group() for match in words._words_in(text, english=True)]
+    assert found == [match.group() for match in words._ENGLISH.finditer(text)]
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+@pytest.mark.parametrize("table", ["corrections", "fiction", "jokes", "second_person_claims"])
+def test_every_phrase_is_found_by_its_sign(language: Language, table: str) -> None:
+    phrases = BOOKS[language].grammar(table)
+    test = AnyPhrase(phrases, language)
+    for phrase in phrases:
+        assert test.search(f"x {phrase.lower()} y")
+    assert test.search("x y") is None
+
+
+TALK = sorted(BOOKS["en"].phrase_list("small_talk")._by_first) + ["well", "that", "so", "much"]
+
+
+@given(st.lists(st.sampled_from([*TALK, "bread", "St.", "I'm", "—"]), min_size=1, max_size=7))
+def test_two_words_that_begin_no_small_talk_are_none(parts: list[str]) -> None:
+    text = " ".join(parts)
+    book = BOOKS["en"]
+    whole = episodes._is_all_small_talk(words.split_words("en", text), book)
+    assert episodes.is_small_talk(text, book) == (whole and len(text) <= 60)
