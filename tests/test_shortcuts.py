@@ -127,7 +127,7 @@ def test_every_phrase_is_found_by_its_sign(language: Language, table: str) -> No
     assert test.search("x y") is None
 
 
-TALK = sorted(BOOKS["en"].phrase_list("small_talk")._by_first) + ["well", "that", "so", "much"]
+TALK = [*sorted(BOOKS["en"].phrase_list("small_talk")._by_first), "well", "that", "so", "much"]
 
 
 @given(st.lists(st.sampled_from([*TALK, "bread", "St.", "I'm", "—"]), min_size=1, max_size=7))
