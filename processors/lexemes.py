@@ -21,6 +21,7 @@ from __future__ import annotations
 import re
 import threading
 import unicodedata
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from functools import cache, lru_cache
 from importlib.util import find_spec
@@ -61,13 +62,11 @@ def sparse_weights(found: Sequence[str]) -> tuple[list[int], list[float]]:
     Probabilistic Relevance Framework: BM25 and Beyond" (2009), section 3.2. The other factor,
     IDF, is the engine's. Indices are unique and ascending; lexemes that share one are summed.
     """
-    frequencies: dict[int, int] = {}
-    for index in map(lexeme_index, found):
-        frequencies[index] = frequencies.get(index, 0) + 1
+    frequencies = Counter(map(lexeme_index, found))
     saturation = K1 * (1 - B + B * len(found) / AVERAGE_LENGTH)
+    weights = {tf: tf * (K1 + 1) / (tf + saturation) for tf in set(frequencies.values())}
     indices = sorted(frequencies)
-    times = [frequencies[index] for index in indices]
-    return indices, [tf * (K1 + 1) / (tf + saturation) for tf in times]
+    return indices, [weights[frequencies[index]] for index in indices]
 
 
 def query_weights(found: Iterable[str]) -> tuple[list[int], list[float]]:

@@ -18,11 +18,11 @@ import msgspec
 
 from memstream.processors.lexemes import LEXEMES_VERSION, lexeme_index, lexemes
 from memstream.projections.facets import entity_keys, happened
-from memstream.projections.projection import Step
+from memstream.projections.projection import Step, recorded_in
 from memstream.schemas.events import MemoryChanged
 from memstream.schemas.ids import derived_id
 from memstream.schemas.instants import OPEN_MICROS, from_micros, to_micros
-from memstream.schemas.memories import Memory, recorded_as
+from memstream.schemas.memories import Memory, Recorded
 from memstream.schemas.scope import Scope
 
 POINTS_SCHEMA = f"points/4+lexemes/{LEXEMES_VERSION}"
@@ -85,23 +85,24 @@ def changes(steps: Iterable[Step], *, after: int) -> Changes:
     """The changes of all steps later than position ``after``, coalesced."""
     last = after
     fresh: list[Step] = []
-    made: dict[str, tuple[int, Memory]] = {}
+    made: dict[str, tuple[int, Memory, Recorded]] = {}
     closed: dict[str, int] = {}
     for step in steps:
         if step.seq <= after:
             continue
         last = step.seq
         fresh.append(step)
+        records = iter(recorded_in(step))
         for event in step.derived:
             if isinstance(event.data, MemoryChanged):
                 memory = event.data.memory
-                made[point_id(memory.id, memory.version)] = step.seq, memory
+                made[point_id(memory.id, memory.version)] = step.seq, memory, next(records)
                 if memory.version > 1:
                     earlier = point_id(memory.id, memory.version - 1)
                     closed[earlier] = to_micros(memory.created_at)
     points = [
-        NewPoint(name, memory, _payload(memory, seq, closed.pop(name, None)))
-        for name, (seq, memory) in made.items()
+        NewPoint(name, memory, _payload(memory, recorded, seq, closed.pop(name, None)))
+        for name, (seq, memory, recorded) in made.items()
     ]
     return Changes(points, closed, last, fresh)
 
@@ -128,10 +129,10 @@ def _indices(said: tuple[str, ...] | str, context: str) -> bytes:
     return array("I", map(lexeme_index, words + lexemes(context))).tobytes()
 
 
-def _payload(memory: Memory, seq: int, closed: int | None) -> dict[str, Any]:
+def _payload(memory: Memory, recorded: Recorded, seq: int, closed: int | None) -> dict[str, Any]:
     if closed is None:
         closed = OPEN_MICROS if memory.expired_at is None else to_micros(memory.expired_at)
-    record, digest = recorded_as(memory)
+    record, digest = recorded
     start, end = happened(memory)
     payload: dict[str, Any] = {
         "tenant": _tenant(memory.scope),

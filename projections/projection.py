@@ -7,8 +7,8 @@ from typing import Protocol
 
 import msgspec
 
-from memstream.schemas.events import Event
-from memstream.schemas.memories import Tally
+from memstream.schemas.events import Event, MemoryChanged
+from memstream.schemas.memories import Recorded, Tally, recorded_as
 
 VOID = -1
 """The offset of a step that an erasure emptied: its scope was derived again in later steps."""
@@ -26,6 +26,20 @@ class Step(msgspec.Struct, frozen=True, gc=False):
     event: Event | None
     """The raw event; None where an erasure destroyed its content."""
     derived: tuple[Event, ...]
+    records: tuple[Recorded, ...] = ()
+    """What ``recorded_in`` gives, where it is at hand."""
+
+
+def recorded_in(step: Step) -> tuple[Recorded, ...]:
+    """The canonical bytes and the digest of each memory version among a step's derived events, in
+    their order."""
+    if step.records:
+        return step.records
+    return tuple(
+        recorded_as(event.data.memory)
+        for event in step.derived
+        if isinstance(event.data, MemoryChanged)
+    )
 
 
 class Generation(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

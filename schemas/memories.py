@@ -147,7 +147,11 @@ def digest(memory: Memory) -> int:
     return recorded_as(memory)[1]
 
 
-def recorded_as(memory: Memory) -> tuple[bytes, int]:
+Recorded = tuple[bytes, int]
+"""What ``recorded_as`` gives of one version."""
+
+
+def recorded_as(memory: Memory) -> Recorded:
     """``canonical`` and ``digest`` of a version, serialised once where it has not expired."""
     record = canonical(memory)
     made = record

@@ -23,7 +23,7 @@ import msgspec
 from memstream.projections.projection import VOID, Generation, Step
 from memstream.schemas.errors import ProjectionDamaged, WrongGeneration
 from memstream.schemas.instants import from_micros, to_micros
-from memstream.schemas.memories import Memory, Tally
+from memstream.schemas.memories import Memory, Recorded, Tally
 from memstream.streams.sqlite_files import (
     WAIT_SECONDS,
     Readers,
@@ -43,7 +43,7 @@ from memstream.streams.state_transaction import Transaction
 from memstream.streams.state_values import Values, encode
 
 _LAST_SEQ = "SELECT coalesce(max(seq), 0) FROM steps"
-_RECORDS = "SELECT vid, record FROM versions WHERE vid BETWEEN ? AND ?"
+_RECORDS = "SELECT vid, record, digest FROM versions WHERE vid BETWEEN ? AND ? ORDER BY vid"
 
 encode_text = msgspec.json.Encoder().encode
 
@@ -275,7 +275,7 @@ class StateStore:
 
     def _steps(self, query: str, *values: Any, contiguous: bool) -> list[Step]:
         rows: list[Any] = []
-        records: dict[int, dict[int, bytes]] = {}
+        records: dict[int, dict[int, Recorded]] = {}
         with self._failing("read"), self._readers.borrow() as connection:
             # One snapshot: an erasure between the two reads would tear a step apart.
             connection.execute("BEGIN")
@@ -287,14 +287,14 @@ class StateStore:
                     ranges = [(seqs[0], seqs[-1])]
                 for first, last in ranges:
                     between = (first << 16, last << 16 | 0xFFFF)
-                    for vid, record in connection.execute(_RECORDS, between).fetchall():
-                        records.setdefault(vid >> 16, {})[vid & 0xFFFF] = record
+                    for vid, *recorded in connection.execute(_RECORDS, between).fetchall():
+                        records.setdefault(vid >> 16, {})[vid & 0xFFFF] = tuple(recorded)
             finally:
                 connection.execute("ROLLBACK")
         return [
             Step(
                 seq, partition, offset, scope, event_id, None,
-                decode_derived(derived, records.get(seq, {})),
+                decode_derived(derived, records.get(seq, {})), tuple(records.get(seq, {}).values()),
             )
             for seq, partition, offset, scope, event_id, _, derived in rows
         ]  # fmt: skip

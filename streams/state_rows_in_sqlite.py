@@ -18,7 +18,7 @@ import msgspec
 
 from memstream.schemas.errors import ProjectionDamaged, WrongGeneration
 from memstream.schemas.events import DATA_TYPES, Event, MemoryChanged, Source, WriteDecided
-from memstream.schemas.memories import Memory, recorded_as
+from memstream.schemas.memories import Memory, Recorded, recorded_as
 from memstream.streams.sqlite_files import FileKind, FileUnavailable
 
 STATE_FILE = FileKind(
@@ -108,7 +108,7 @@ def encode_derived(derived: Sequence[Event]) -> bytes:
     return _ENCODER.encode(kept)
 
 
-def decode_derived(blob: bytes, records: Mapping[int, bytes]) -> tuple[Event, ...]:
+def decode_derived(blob: bytes, records: Mapping[int, Recorded]) -> tuple[Event, ...]:
     """The derived events; ``records`` are the memory versions by their place. A memory whose
     version was erased is left out."""
     if not blob:
@@ -118,7 +118,7 @@ def decode_derived(blob: bytes, records: Mapping[int, bytes]) -> tuple[Event, ..
         if DATA_TYPES.get(kept.type) is not MemoryChanged:
             data = _DECODERS[kept.type].decode(kept.data)
         elif place in records:
-            data = MemoryChanged(actor=kept.actor, memory=MEMORY.decode(records[place]))
+            data = MemoryChanged(actor=kept.actor, memory=MEMORY.decode(records[place][0]))
         else:
             continue
         source = Source(kept.kind, kept.trust, kept.runtime, kept.run)  # type: ignore[arg-type]

@@ -113,7 +113,8 @@ class Transaction:
             self._decided.append((scope, other, seq, changed))
         self._seen.add(at)
         self.last_seq = seq
-        return Step(seq, partition, offset, scope, event_id, event, tuple(derived))
+        records = tuple([(row[7], row[6]) for row in versions])
+        return Step(seq, partition, offset, scope, event_id, event, tuple(derived), records)
 
     def advance(self, partition: int, offset: int) -> None:
         """The partition is processed up to, not including, this offset."""
