@@ -11,7 +11,9 @@ from __future__ import annotations
 
 import re
 from bisect import bisect
+from collections.abc import Sequence
 from datetime import UTC, datetime, tzinfo
+from functools import lru_cache
 
 import msgspec
 
@@ -68,7 +70,9 @@ def find_dates(text: str, anchor: datetime | None, language: str | None = None) 
     return [_resolved(text, expression, now, zone) for expression in expressions]
 
 
-def _expressions(text: str, language: str | None) -> list[Expression]:
+@lru_cache(maxsize=64)
+def _expressions(text: str, language: str | None) -> Sequence[Expression]:
+    """Found once where a sentence is read as a statement and then kept as it was said."""
     if language is None:
         has_chinese = dates_zh.is_written_in(text)
         if not has_chinese:

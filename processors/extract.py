@@ -82,10 +82,10 @@ class Extract:
         standing = _STANDINGS.get(outcome)
         if standing is None:
             return []
-        return [
-            _candidate(event, msgspec.structs.replace(assertion, standing=standing))
-            for assertion in self.reader.read(event)
-        ]
+        found = self.reader.read(event)
+        if standing != "admitted":
+            found = [msgspec.structs.replace(each, standing=standing) for each in found]
+        return [_candidate(event, assertion) for assertion in found]
 
 
 _READ_TYPES = frozenset(("turn.recorded", "tool.called", "tool.returned", "memory.stated"))
@@ -138,7 +138,7 @@ class Reader:
         else:
             found = []
         return [
-            msgspec.structs.replace(assertion, ordinal=ordinal)
+            msgspec.structs.replace(assertion, ordinal=ordinal) if ordinal else assertion
             for ordinal, assertion in enumerate(_once(found))
         ]
 
@@ -536,6 +536,8 @@ def _denies(assertion: Assertion) -> bool:
 
 def _once(found: Sequence[Assertion]) -> list[Assertion]:
     """Without what the same event already said."""
+    if len(found) < 2:
+        return list(found)
     first = {
         (each.subject, each.attribute, each.value, each.qualifier, each.polarity, each.withdraws,
          each.valid_from, each.valid_to): each
