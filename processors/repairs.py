@@ -29,6 +29,7 @@ class Repairs:
             marker = (
                 rf"(?:(?:{hesitation})[，,]?)*(?:(?:{alone})[，,。！!：:… ]*|(?:{paused})[，,…]+)"
             )
+            self._pauses = tuple("，,；;—…")
             self._within = re.compile(rf"[，,；;—…]+ ?{marker}")
             self._at_start = re.compile(marker)
             self._lead = re.compile(r"(?:应该|其实)?(?:就是|是)?")
@@ -40,6 +41,7 @@ class Repairs:
                 rf"(?:(?:{alone})\b{end}|(?:{paused})\s?[,:;…—–][\s,:;.…—–-]*)"
                 rf"(?:(?:{hesitation})[\s,]+)*"
             )
+            self._pauses = (*",;…—–-", "...")
             self._within = re.compile(rf"\s?(?:[,;…—–]|--|\s-\s|\.\.\.)\s*{marker}", re.IGNORECASE)
             self._at_start = re.compile(marker, re.IGNORECASE)
             self._lead = re.compile(
@@ -55,6 +57,11 @@ class Repairs:
 
     def within(self, text: str) -> tuple[str, str] | None:
         """What stands before the last marker inside a sentence, and what after; None without."""
+        for sign in self._pauses:
+            if sign in text:
+                break
+        else:
+            return None
         found = list(self._within.finditer(text))
         if not found or not found[-1].start() or found[-1].end() == len(text):
             return None

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from memstream.processors import enrich, episodes, rules, sentences, words
 from memstream.processors.clauses import Speaker
 from memstream.processors.extract import Reader
+from memstream.processors.repairs import Repairs
 from memstream.processors.rule_files import Language
 from memstream.processors.rules import Rulebook
 from memstream.processors.sentence_patterns import AnyPhrase
@@ -136,3 +137,14 @@ def test_two_words_that_begin_no_small_talk_are_none(parts: list[str]) -> None:
     book = BOOKS["en"]
     whole = episodes._is_all_small_talk(words.split_words("en", text), book)
     assert episodes.is_small_talk(text, book) == (whole and len(text) <= 60)
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_a_slip_is_put_right_after_a_pause(language: Language) -> None:
+    book = BOOKS[language]
+    repairs = Repairs(book)
+    for marker in (*book.grammar("repairs"), *book.grammar("repairs_before_comma")):
+        for pause in (",", ";", "，", "；", "—", "–", "…", "...", "--", " - ", " ", "."):
+            text = f"x{pause}{marker}, y"
+            found = repairs._within.search(text) is not None
+            assert not found or any(sign in text[: 1 + len(pause)] for sign in repairs._pauses)
