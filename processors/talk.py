@@ -120,8 +120,8 @@ def _phrases() -> _Phrases:
         for phrase in text.replace("\n", "|").split("|"):
             words = tuple(phrase.replace("’", "'").split())
             if words:
-                second = words[1] if len(words) > 1 else ""
-                following = english.setdefault(words[0], {}).setdefault(second, [])
+                first, second = (*words, "")[:2]
+                following = english.setdefault(first, {}).setdefault(second, [])
                 following.append((words, counts, addressed))
     chinese = dict.fromkeys(lists.chinese_particles, False)
     chinese |= dict.fromkeys(lists.chinese_filler.replace("\n", "|").strip("|").split("|"), False)
