@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import tempfile
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from memstream import Memory, ProjectionDamaged, Scope
-from memstream.processors.pipeline import Pipeline, State
+from memstream.processors.gate import Gate
+from memstream.processors.pipeline import State
 from memstream.projections.in_edge import EdgeIndex
 from memstream.schemas.events import Event
 
@@ -77,14 +79,14 @@ def test_a_dead_letter_that_went_through_leaves_the_rows_of_a_rebuild(
     with Memory.open(tmp_path, worker=False) as memory:
         for number, text in enumerate(("I live in Porto.", "I like chess.", "I live in Ghent."), 1):
             memory.record_turn(ANN, text=text, event_id=f"e{number}")
-        sound = Pipeline.__call__
+        sound = Gate.__call__
 
-        def stumbles(pipeline: Pipeline, state: State, event: Event) -> list[Event]:
+        def stumbles(gate: Gate, state: State, event: Event) -> Iterable[Event]:
             if event.id in failing:
                 raise ValueError("stumbled")
-            return sound(pipeline, state, event)
+            return sound(gate, state, event)
 
-        monkeypatch.setattr(Pipeline, "__call__", stumbles)
+        monkeypatch.setattr(Gate, "__call__", stumbles)
         memory.flush()
         assert memory.doctor().balance.dead_lettered == len(failing)
         monkeypatch.undo()
