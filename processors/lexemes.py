@@ -64,7 +64,7 @@ def sparse_weights(found: Sequence[str]) -> tuple[list[int], list[float]]:
     """
     frequencies = Counter(map(lexeme_index, found))
     saturation = K1 * (1 - B + B * len(found) / AVERAGE_LENGTH)
-    weights = {tf: tf * (K1 + 1) / (tf + saturation) for tf in set(frequencies.values())}
+    weights = {tf: tf * (K1 + 1) / (tf + saturation) for tf in sorted(set(frequencies.values()))}
     indices = sorted(frequencies)
     return indices, [weights[frequencies[index]] for index in indices]
 

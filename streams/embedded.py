@@ -53,6 +53,7 @@ ERASED = "erased"
 _ERASURE = "erasure.requested"
 _OF_ONE_EVENT = (UnknownEventType, InvalidEvent, SealBroken)
 """What is wrong with one row only: it becomes a dead letter and the rest goes on."""
+_OF_A_BATCH = (BatchFailed, *_OF_ONE_EVENT)
 
 _LOGGER = structlog.get_logger(__name__)
 
@@ -209,7 +210,7 @@ class EmbeddedRuntime:
             with transaction.isolated() as state:
                 there = [event for event in events if event is not None]
                 derived = iter(self.pipeline.batch(state, there))
-        except (BatchFailed, *_OF_ONE_EVENT):
+        except _OF_A_BATCH:
             return []
         return [
             transaction.add_step(

@@ -29,7 +29,7 @@ from histories import PRIVATE, SCOPES, histories, history, in_any_order
 from simulation import LATER, MEMORY_DISK, versions, view
 
 from memstream import Memory, Scope
-from memstream.processors.pipeline import BatchFailed, Pipeline, State
+from memstream.processors.pipeline import Pipeline, Processor, State
 from memstream.projections.in_edge import EdgeIndex
 from memstream.projections.queries import IndexClosed
 from memstream.schemas.errors import InvalidScope, ProjectionDamaged, UnsupportedFilter
@@ -174,33 +174,27 @@ def test_delivering_everything_again_changes_nothing(told: list[Event]) -> None:
 # 5. Nothing is lost silently
 
 
-class Stumbles(Pipeline):
-    """A pipeline that fails on some events, as a bug would, until it is ``mended``."""
+class Stumbles:
+    """A gate that fails on some events, as a bug would, until it is ``mended``."""
 
-    def __init__(self, sound: Pipeline, on: set[str]) -> None:
-        self.sound, self.on, self.mended = sound, on, False
-        self.processors, self.fingerprint = sound.processors, sound.fingerprint
+    def __init__(self, sound: Processor, on: set[str]) -> None:
+        self.sound, self.on, self.mended, self.name, self.version = sound, on, False, "gate", 1
 
-    def __call__(self, state: State, event: Event) -> list[Event]:
-        derived = self.sound(state, event)
+    def __call__(self, state: State, event: Event) -> Iterator[Event]:
+        yield from self.sound(state, event)
         if event.id in self.on and not self.mended:
             raise ValueError("stumbled")
-        return derived
-
-    def batch(self, state: State, events: Sequence[Event]) -> list[list[Event]]:
-        derived = self.sound.batch(state, events)
-        if any(event.id in self.on for event in events) and not self.mended:
-            raise BatchFailed("stumbled")
-        return derived
 
 
 def stumbling(memory: Memory, on: set[str]) -> Stumbles:
-    """Puts a stumbling pipeline into an open memory whose runtime is open."""
+    """Puts a pipeline with a stumbling gate into an open memory whose runtime is open."""
     memory.doctor()  # opens the runtime
     runtime = memory._host.stores.runtime
     assert runtime is not None
-    pipeline = runtime.pipeline = Stumbles(runtime.pipeline, on)
-    return pipeline
+    stumbles = Stumbles((sound := runtime.pipeline).processors[0], on)
+    runtime.pipeline = Pipeline([stumbles, *sound.processors[1:]])
+    runtime.pipeline.fingerprint = sound.fingerprint
+    return stumbles
 
 
 @few
