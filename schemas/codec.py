@@ -96,6 +96,16 @@ class Codec:
             return row.payload
         return self._open(row.key_id, row.subject, row.id, row.payload)
 
+    def says_the_same(self, row: SealedRow, event: Event) -> bool:
+        """Whether the row holds what the event says: its type, source and data. When it was said
+        does not count, as a repeated call may take another moment for it. Raises ``KeyDestroyed``,
+        ``SealBroken`` or ``UnknownEventType``."""
+        source = event.source
+        if (row.type, row.source_kind, row.trust) != (event.type, source.kind, source.trust):
+            return False
+        asked = _ENCODER.encode(event.data)
+        return self.plain(row) == asked or _ENCODER.encode(self.from_row(row).data) == asked
+
     def resealed(self, row: SealedRow, scrubbed: Event | None = None) -> SealedRow:
         """The same row under its subject's current key: the data byte for byte and the envelope
         as they were, whatever release wrote them. An erasure gives the event without what it

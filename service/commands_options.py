@@ -316,6 +316,8 @@ def answer_position(position: Position, *, as_json: bool) -> None:
         emit(position)
         return
     verb = "already there" if position.duplicate else "recorded"
+    if position.differs:
+        verb = "not recorded, already there with other content"
     typer.echo(
         f"{verb}: event {position.event} (partition {position.partition}, offset {position.offset})"
     )

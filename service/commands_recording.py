@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -48,6 +48,7 @@ from memstream.streams.log import Position
 commands = typer.Typer()
 
 _PANEL = "Record"
+_NAMED = 5
 
 What = Literal["turn", "tool-call", "tool-result", "feedback", "session-closed"]
 EventId = Annotated[
@@ -374,6 +375,8 @@ def _print_import(path: Path, report: ImportReport) -> None:
     console.print(table)
     for text in report.notes:
         note(f"note: {text}")
+    if report.differing:
+        warn(_differing(report.differing))
     for text in report.broken:
         warn(text)
     if report.broken:
@@ -381,3 +384,12 @@ def _print_import(path: Path, report: ImportReport) -> None:
             f"{len(report.broken)} pieces were not imported; mend them and import again: "
             "what is there already is not added twice"
         )
+
+
+def _differing(places: Sequence[str]) -> str:
+    """What to do about ids that were there already and say something else in this file."""
+    more = f" and {len(places) - _NAMED:,} more (--json names all)" if len(places) > _NAMED else ""
+    return (
+        f"there already with other content: {'; '.join(places[:_NAMED])}{more}. What was recorded "
+        "first is kept; to record what is new, give it an id of its own"
+    )

@@ -49,6 +49,7 @@ from memstream.service.index_reader import IndexReader
 from memstream.service.later import Later
 from memstream.service.naming import event_named
 from memstream.service.rebuilding import rebuilt, replayed
+from memstream.service.repeating import marked
 from memstream.service.reports import (
     Diagnosis,
     ErasureReport,
@@ -287,14 +288,18 @@ class Host:
 
     def append(self, groups: Sequence[Sequence[Event]]) -> list[Position]:
         """Appends all events durably; one position per group, at the group's last event."""
-        positions = self._sealed_and_appended([event for group in groups for event in group])
+        events = [event for group in groups for event in group]
+        positions = marked(
+            self.files.log, self.files.codec, events, self._sealed_and_appended(events)
+        )
         if self._worker is not None:
             self._worker.wake()
         found: list[Position] = []
         at = 0
         for group in groups:
             first, last = positions[at], positions[at + len(group) - 1]
-            found.append(msgspec.structs.replace(first, offset=last.offset))
+            differs = any(each.differs for each in positions[at : at + len(group)])
+            found.append(msgspec.structs.replace(first, offset=last.offset, differs=differs))
             at += len(group)
         return found
 

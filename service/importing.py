@@ -65,6 +65,7 @@ def import_file(
         broken=(*broken, *recording.refused),
         notes=tuple(notes),
         last=recording.last,
+        differing=tuple(recording.differing),
     )
 
 
@@ -80,22 +81,25 @@ class _Recording:
         self._memory = memory
         self.read = self.added = self.already_there = 0
         self.refused: list[str] = []
+        self.differing: list[str] = []
         self.last: Position | None = None
 
     def add(self, batch: list[Imported]) -> None:
         try:
-            self._count(self._memory.append([item.event for item in batch]))
+            self._count(batch, self._memory.append([item.event for item in batch]))
         except InvalidEvent:
             # Nothing of the batch was appended. One by one, to find which it was.
             for item in batch:
                 try:
-                    self._count(self._memory.append([item.event]))
+                    self._count([item], self._memory.append([item.event]))
                 except InvalidEvent as error:
                     self.refused.append(f"{item.where}: {error}")
         self.read += len(batch)
 
-    def _count(self, positions: list[Position]) -> None:
-        for position in positions:
+    def _count(self, items: list[Imported], positions: list[Position]) -> None:
+        for item, position in zip(items, positions, strict=True):
+            if position.differs:
+                self.differing.append(f"{item.where}: {position.event}")
             self.already_there += position.duplicate
             self.added += not position.duplicate
             self.last = position

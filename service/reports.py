@@ -145,7 +145,9 @@ class ReplayReport(msgspec.Struct, frozen=True):
 
 
 class ImportReport(msgspec.Struct, frozen=True):
-    """What an import did. ``broken`` names every piece that could not be read, with its place."""
+    """What an import did. ``broken`` names every piece that could not be read, with its place;
+    ``differing`` the place of every event whose id was there already with other content: what
+    was recorded first is kept."""
 
     format: str
     read: int
@@ -154,3 +156,4 @@ class ImportReport(msgspec.Struct, frozen=True):
     broken: tuple[str, ...]
     notes: tuple[str, ...]
     last: Any = None
+    differing: tuple[str, ...] = ()

@@ -21,6 +21,9 @@ class Position(msgspec.Struct, frozen=True, gc=False):
     event: str
     duplicate: bool = False
     """True where the event id was already there: nothing was appended."""
+    differs: bool = False
+    """True where what is there under the id says something else than what was given. Told by
+    ``Memory`` on the embedded log; on Kafka duplicates are dropped later, by the workers."""
 
 
 class Entry(msgspec.Struct, frozen=True, gc=False):
