@@ -124,7 +124,7 @@ class Trial:
         embedder: str | Embedder = "none",
     ) -> None:
         self.format = format
-        self._embedder = _Remembering(
+        self._embedder = Remembering(
             embedder_named(embedder) if isinstance(embedder, str) else embedder
         )
         self.embedder = embedder if isinstance(embedder, str) else embedder.identity
@@ -335,7 +335,7 @@ def _ranks(evidence: Evidence, origin_of: dict[str, str]) -> dict[str, int]:
     return ranks
 
 
-class _Remembering:
+class Remembering:
     """An embedder that embeds each question once, so that a search can be timed without it."""
 
     def __init__(self, inner: Embedder) -> None:

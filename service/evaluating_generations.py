@@ -19,7 +19,7 @@ from memstream.schemas.errors import ImportFault, LeaseHeld, NotFound
 from memstream.schemas.scope import Scope
 from memstream.service.choosing import fitting
 from memstream.service.directory import Stores
-from memstream.service.evaluating import Recall, answer, dialogues, recall_of
+from memstream.service.evaluating import Recall, Remembering, answer, dialogues, recall_of
 from memstream.service.evaluating_figures import Answered, Comparison, compared
 from memstream.service.host import Host
 from memstream.service.memory import Memory
@@ -82,6 +82,7 @@ def _recall_of_generation(
         if held is None:
             raise LeaseHeld(f"{host.files.root}: {'; '.join(reasons)}; mend: ask again later")
         beside = Stores(host.files, name, choice, lambda: host.pipeline, writes=True, mends=False)
+        remembering = Remembering(choice.embedder)  # a question is asked once for every budget
         try:
             beside.open_projections()
             index = beside.index
@@ -91,7 +92,7 @@ def _recall_of_generation(
                 scope: Scope, text: str, as_of: datetime, limit: int, budget: int | None
             ) -> Evidence:
                 request = Request(text, (scope,), as_of, limit=limit, budget_tokens=budget)
-                return recalled(request, index, choice.embedder, settings)
+                return recalled(request, index, remembering, settings)
 
             yield recall, stamp.embedder
         finally:
