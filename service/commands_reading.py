@@ -328,6 +328,11 @@ def _print_explanation(found: Explanation) -> None:
     console.print(Text("\nRemembered", style="bold"))
     if found.versions:
         console.print(memory_table(found.versions, versions=True))
+    if found.changed:
+        console.print(Text("Changed by it", style="bold"))
+        console.print(memory_table(found.changed, versions=True))
+    if not found.versions and not found.changed:
+        console.print(Text("nothing", style="dim"))
     console.print(Text("Served", style="bold"))
     for served in found.served:
         console.print(f"{served.observed_at:%Y-%m-%d %H:%M:%S} UTC  rank {served.rank}  ", end="")

@@ -2,10 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from memstream.schemas.errors import KeyDestroyed, NotFound
-from memstream.schemas.events import ContextServed, Event, ReviewDecided, WriteDecided
+from memstream.schemas.events import (
+    CandidateExtracted,
+    ContextServed,
+    Event,
+    MemoryChanged,
+    ReviewDecided,
+    WriteDecided,
+)
 from memstream.schemas.memories import Memory
 from memstream.schemas.scope import Scope
 from memstream.service.reports import Explanation, Served
@@ -28,11 +38,49 @@ def explained(host: Host, scope: Scope, name: str) -> Explanation:
     if memories:
         chosen = [each for each in versions if each.id in memories]
         event_ids = list(dict.fromkeys(event for each in chosen for event in each.supports))
-    else:
-        event_ids = [host.event_id(scope, name)]
-        named = {each.id for each in versions if event_ids[0] in each.supports}
-        chosen = [each for each in versions if each.id in named]
-    return _chain(host, scope, event_ids, chosen)
+        return _chain(host, scope, event_ids, chosen)
+    event_id = host.event_id(scope, name)
+    named = {each.id for each in versions if event_id in each.supports}
+    found = _chain(host, scope, [event_id], [each for each in versions if each.id in named])
+    others = [each for each in versions if each.id not in named]
+    changed = tuple(_changed(host, scope, event_id, found.candidates, others))
+    return msgspec.structs.replace(found, changed=changed)
+
+
+def _changed(
+    host: Host, scope: Scope, event_id: str, candidates: Sequence[Event], others: Sequence[Memory]
+) -> Iterator[Memory]:
+    """The versions of other memories that an event led to: those made in its own step; and, as an
+    event may come to the log before what it ends, those that end in its slot when it says so."""
+    made = {
+        (each.data.memory.id, each.data.memory.version)
+        for step in host.store.steps_of(scope.path, event_id)
+        for each in step.derived
+        if isinstance(each.data, MemoryChanged)
+    }
+    said = [each.data.assertion for each in candidates if isinstance(each.data, CandidateExtracted)]
+    ended = {
+        (each.subject, each.attribute, end)
+        for each in said
+        if each.attribute
+        for end in (each.valid_from, each.occurred and each.occurred.end)
+        if end is not None
+    }
+    withdrawn = f"withdrawn by {event_id}"
+    for memory in others:
+        if (
+            (memory.id, memory.version) in made
+            or memory.update_reason == withdrawn
+            or (memory.subject, memory.attribute, memory.valid_to) in ended
+            or (memory.subject, _closing_slot(memory), memory.valid_to) in ended
+        ):
+            yield memory
+
+
+def _closing_slot(memory: Memory) -> str:
+    """The attribute that closed a memory of the opposite one (likes and dislikes), as resolve
+    states it: "closed by dislikes: 'tea'"."""
+    return memory.update_reason.removeprefix("closed by ").partition(":")[0]
 
 
 def _chain(host: Host, scope: Scope, event_ids: list[str], versions: list[Memory]) -> Explanation:

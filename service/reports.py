@@ -71,7 +71,8 @@ class Served(msgspec.Struct, frozen=True):
 
 class Explanation(msgspec.Struct, frozen=True):
     """The whole chain of one memory or event: what was said, what the gate decided, what was
-    extracted, which versions followed, and where it was served."""
+    extracted, which versions followed, and where it was served. ``changed`` are versions of other
+    memories that an event led to: what it ended, withdrew, restored or contested."""
 
     events: tuple[Event, ...]
     decisions: tuple[Event, ...]
@@ -79,6 +80,7 @@ class Explanation(msgspec.Struct, frozen=True):
     versions: tuple[Memory, ...]
     served: tuple[Served, ...]
     erased_events: tuple[str, ...] = ()
+    changed: tuple[Memory, ...] = ()
 
 
 class ErasureReport(msgspec.Struct, frozen=True):
