@@ -32,6 +32,7 @@ from memstream.streams.importers import (
 from memstream.streams.importers.contract import Broken, Imported, Importer, Item, Note
 from memstream.streams.importers.documents import Shape, records_of, sample_of, shape_of
 from memstream.streams.importers.event_making import Making
+from memstream.streams.importers.nearest import FORMS, nearest
 
 __all__ = ["FORMATS", "Broken", "Imported", "Importer", "Item", "Note", "detect", "read_file"]
 
@@ -110,14 +111,20 @@ def read_file(
 def _recognised(path: Path, shape: Shape) -> str:
     if shape == "empty":
         raise ImportFault(f"{path}: is empty, so its format cannot be told")
-    values = sample_of(path, shape)
+    records = sample_of(path, shape)
+    values = [record.value for record in records]
     for name, importer in FORMATS.items():
         if importer.claims(values):
             return name
-    found = f"its first record is {type(values[0]).__name__}" if values else "it holds no JSON"
+    if not records:
+        raise ImportFault(
+            f"{path}: its format is not recognised: it holds no JSON; mend: one JSON object a "
+            f"line, e.g. {FORMS[0].example}"
+        )
+    problem, mend = nearest(values[0])
     raise ImportFault(
-        f"{path}: its format is not recognised ({found}); tried {', '.join(FORMATS)}; "
-        f"mend: --format with one of these, if it is"
+        f"{path}: its format is not recognised; {records[0].where} {problem}; "
+        f"mend: {mend}, or name the format with --format, if it is one of {_choices()}"
     )
 
 

@@ -39,6 +39,10 @@ LISTS = ("messages", "traj", "conversation", "conversations", "history", "dialog
          "items")  # fmt: skip
 """Where an object that holds a conversation keeps its messages; the first that is a list."""
 
+ROLE_KEYS = ("role", "from", "author", "speaker", "sender")
+CONTENT_KEYS = ("content", "value", "text", "parts")
+"""Where a message says who speaks, and what; the first that is there."""
+
 TIMES = ("timestamp", "created_at", "create_time", "time", "datetime", "date", "ts")
 _NAMES = ("conversation_id", "session_id", "sessionId", "thread_id", "chat_id", "id", "uuid")
 _IMAGES = {"image", "image_url", "input_image", "image_asset_pointer", "image_file"}
@@ -52,7 +56,7 @@ def role_of(message: Any) -> str:
     """The message's role as this module knows it, or "" for what is no message."""
     if not isinstance(message, dict):
         return ""
-    for key in ("role", "from", "author", "speaker", "sender"):
+    for key in ROLE_KEYS:
         raw = message.get(key)
         if isinstance(raw, str):
             return ROLES.get(raw.strip().lower(), "")
@@ -64,7 +68,7 @@ def role_of(message: Any) -> str:
 
 def content_of(message: Mapping[str, Any]) -> Any:
     """What the message says, in whichever field it keeps it."""
-    for key in ("content", "value", "text", "parts"):
+    for key in CONTENT_KEYS:
         if message.get(key) is not None:
             return message[key]
     return None
@@ -90,10 +94,10 @@ def drafts_of(message: Mapping[str, Any], *, merge: bool = True) -> list[Draft]:
     if role == "item":
         return _item(message)
     if not role:
-        raw = first_of(message, ("role", "from", "author", "speaker", "sender"))
-        raise Unreadable(
-            "is no message: it has no role" if raw is None else f"role {str(raw)[:40]!r} is unknown"
-        )
+        raw = first_of(message, ROLE_KEYS)
+        if raw is None:
+            raise Unreadable(f"is no message: it has no role{_its_keys(message)}")
+        raise Unreadable(f"role {str(raw)[:40]!r} is unknown (known: {', '.join(ROLES)})")
     actor = name_of(message.get("name"))
     content = content_of(message)
     if role == "call":
@@ -105,8 +109,13 @@ def drafts_of(message: Mapping[str, Any], *, merge: bool = True) -> list[Draft]:
     if content is None and not calls:
         if "content" in message:
             return []
-        raise Unreadable("is a message without content")
+        raise Unreadable(f"is a message without content{_its_keys(message)}")
     return [*_spoken(content, role, actor, merge=merge), *calls]
+
+
+def _its_keys(message: Mapping[str, Any]) -> str:
+    keys = ", ".join(str(name)[:40] for name in list(message)[:12])
+    return f" (its keys: {keys or 'none'}; expected: role, content)"
 
 
 def read_chats(records: Records, making: Making, *, strip_roles: bool = False) -> Iterator[Item]:

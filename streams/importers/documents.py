@@ -48,12 +48,10 @@ def records_of(path: Path, shape: Shape) -> Records:
     return _lines(path) if shape == "lines" else _document(path)
 
 
-def sample_of(path: Path, shape: Shape) -> list[Any]:
-    """The first readable values of the file, by which its format is recognised."""
+def sample_of(path: Path, shape: Shape) -> list[Record]:
+    """The first readable records of the file, by which its format is recognised."""
     return [
-        record.value
-        for record in islice(records_of(path, shape), _SAMPLE)
-        if isinstance(record, Record)
+        record for record in islice(records_of(path, shape), _SAMPLE) if isinstance(record, Record)
     ]
 
 

@@ -29,8 +29,13 @@ from memstream.schemas.scope import Scope
 from memstream.streams.importers.contract import Broken, Imported, Importer, Item, Records
 from memstream.streams.importers.event_making import Making, name_of, whole_text
 
-_FIELDS = {"id", "type", "scope", "observed_at", "source", "trust", "role", "actor", "data",
-           "conversation", "origin", "runtime", "run"}  # fmt: skip
+FIELDS = {"id", "type", "scope", "observed_at", "source", "trust", "role", "actor", "data",
+          "conversation", "origin", "runtime", "run"}  # fmt: skip
+"""The keys of the short form."""
+WIRE_FIELDS = {"specversion", "id", "type", "subject", "time", "source", "sourcekind", "trust",
+               "dataversion", "datacontenttype", "recordedtime", "data", "keyid", "sealalg",
+               "data_base64"}  # fmt: skip
+"""The keys of the CloudEvents form."""
 _ROLES = {"user_said": "user", "admin_edit": "user", "model_derived": "assistant"}
 _INTO_DATA = ("role", "actor", "conversation", "origin")
 _LONGEST_TEXT = 100_000_000
@@ -46,10 +51,11 @@ def event_from_short(raw: Mapping[str, Any], *, where: str) -> Event:
     to them says nothing. Raises ``InvalidScope``, or ``InvalidEvent`` with every fault
     found.
     """
+    known = f"known: {', '.join(sorted(FIELDS))}"
+    strange = sorted(str(name) for name in raw if name not in FIELDS)
     faults = [
-        Fault(f"$.{name}", "is no field of an event", f"known: {', '.join(sorted(_FIELDS))}")
-        for name in sorted(str(name) for name in raw)
-        if name not in _FIELDS
+        Fault(f"$.{name}", "is no field of an event", known if name == strange[-1] else "")
+        for name in strange
     ]
     event_id, event_type = (_needed_text(raw, name, faults) for name in ("id", "type"))
     if event_type and event_type not in RAW_TYPES:
