@@ -82,6 +82,7 @@ from memstream.projections.ranking import (
     of_moments,
     windows_of,
 )
+from memstream.schemas.counting import quantity
 from memstream.schemas.errors import ProjectionDamaged, UnsupportedFilter, WrongGeneration
 from memstream.schemas.memories import Memory, Tally
 
@@ -431,7 +432,7 @@ class EdgeIndex:
         for part, count in self._call("counting", count_all).items():
             if count != self._marker.count:
                 raise ProjectionDamaged(
-                    f"{self.path}: {part} holds {count} memory versions, should hold "
+                    f"{self.path}: {part} holds {quantity(count, 'memory version')}, should hold "
                     f"{self._marker.count} at position {self._marker.position}; mend: memstream "
                     "rebuild"
                 )

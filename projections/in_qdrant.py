@@ -46,6 +46,7 @@ from memstream.projections.queries import (
 )
 from memstream.projections.ranking import asked_around, asked_at_first, best, hits, of_moments
 from memstream.projections.turns import Turns
+from memstream.schemas.counting import quantity
 from memstream.schemas.errors import (
     IndexUnavailable,
     ProjectionDamaged,
@@ -269,7 +270,8 @@ class QdrantIndex:
         for part, count in self._counts().items():
             if count != marker.count:
                 raise ProjectionDamaged(
-                    f"{self._where()}: {part} holds {count} memory versions, should hold "
+                    f"{self._where()}: {part} holds {quantity(count, 'memory version')}, "
+                    "should hold "
                     f"{marker.count} at position {marker.position}; mend: memstream rebuild"
                 )
 

@@ -22,6 +22,7 @@ from qdrant_client import QdrantClient
 from qdrant_client.common.client_exceptions import ResourceExhaustedResponse
 from qdrant_client.http.exceptions import ResponseHandlingException, UnexpectedResponse
 
+from memstream.schemas.counting import quantity
 from memstream.schemas.errors import IndexUnavailable, MemstreamError, ProjectionDamaged
 
 OLDEST_VERSION = (1, 19)
@@ -210,7 +211,8 @@ def _restated(
     if _wait_s(error, attempts) is not None:
         port = f", gRPC port {server.grpc_port}" if server.prefer_grpc else ""
         return IndexUnavailable(
-            f"{said} (asked {attempts} times); mend: see that the server runs, is reachable"
+            f"{said} (asked {quantity(attempts, 'time')}); mend: see that the server runs, is "
+            "reachable"
             f"{port}, and has room"
         )
     return IndexUnavailable(

@@ -19,6 +19,7 @@ from typing import Any, Literal, get_args, get_origin
 
 import msgspec
 
+from memstream.schemas.counting import quantity
 from memstream.schemas.errors import Fault, InvalidEvent, InvalidScope, SealBroken
 from memstream.schemas.events import (
     CURRENT_VERSION,
@@ -246,7 +247,9 @@ def validated(event: Event, *, where: str = "event") -> Event:
     """The event itself, or ``InvalidEvent`` with every fault of its envelope and data."""
     faults: list[Fault] = []
     if not event.id or len(event.id) > _LONGEST_ID:
-        faults.append(Fault("$.id", f"has {len(event.id)} characters", f"1 to {_LONGEST_ID}"))
+        faults.append(
+            Fault("$.id", f"has {quantity(len(event.id), 'character')}", f"1 to {_LONGEST_ID}")
+        )
     for path, instant in (("$.time", event.time), ("$.recordedtime", event.recordedtime)):
         fault = None if instant is None else fault_of_instant(path, instant)
         if fault:
@@ -299,7 +302,8 @@ def _faults_of_data(data: Data) -> list[Fault]:
                 faults.append(
                     Fault(
                         f"$.data.served_spans[{index}]",
-                        f"[{start}, {end}) is outside the text of {len(data.text)} characters",
+                        f"[{start}, {end}) is outside the text of "
+                        f"{quantity(len(data.text), 'character')}",
                     )
                 )
     return faults

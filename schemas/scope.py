@@ -11,6 +11,7 @@ from urllib.parse import quote, unquote
 
 import msgspec
 
+from memstream.schemas.counting import quantity
 from memstream.schemas.errors import InvalidScope
 
 OWNERS = ("user", "agent", "session", "channel", "task")
@@ -93,7 +94,9 @@ def _check_part(name: str, part: object) -> None:
     if not part.strip():
         raise InvalidScope(f"scope.{name}: is empty; every read and write needs a scope")
     if len(part) > _LONGEST_PART:
-        raise InvalidScope(f"scope.{name}: {len(part)} characters; at most {_LONGEST_PART}")
+        raise InvalidScope(
+            f"scope.{name}: {quantity(len(part), 'character')}; at most {_LONGEST_PART}"
+        )
     try:
         part.encode()
     except UnicodeEncodeError as error:

@@ -32,6 +32,7 @@ from typing import Any, Literal
 
 import msgspec
 
+from memstream.schemas.counting import quantity
 from memstream.schemas.errors import Fault, MemstreamError
 from memstream.schemas.events import ErasureRequested, Event
 from memstream.schemas.instants import MICROSECOND, parse_instant
@@ -303,7 +304,9 @@ class _Run:
         if not balance.closes:
             self._found.append(f"the balance does not close: {balance}")
         if balance.dead_lettered:
-            self._found.append(f"{balance.dead_lettered} events are dead letters")
+            self._found.append(
+                f"{quantity(balance.dead_lettered, 'dead letter')} where none is expected"
+            )
 
     def _check_current(self, memory: Memory, views: Sequence[MemoryView]) -> None:
         """Each memory must fit a view of its own, and each view a memory."""

@@ -26,6 +26,7 @@ from memstream.projections.projection import Projection
 from memstream.projections.queries import SearchIndex
 from memstream.projections.snapshot import snapshot
 from memstream.schemas.codec import Codec
+from memstream.schemas.counting import quantity
 from memstream.schemas.errors import NotFound, ProjectionDamaged, WrongGeneration
 from memstream.schemas.events import Event
 from memstream.schemas.memories import Memory
@@ -197,7 +198,8 @@ class ClusterHost:
             missing = self.wait_for({after.partition: after.offset + 1}, wait_s)
             if missing:
                 reasons.append(
-                    f"the index is stale by {missing} events: workers or the projector have not "
+                    f"the index is stale by {quantity(missing, 'event')}: workers or the "
+                    "projector have not "
                     f"come to offset {after.offset} of partition {after.partition} in {wait_s:g} s"
                 )
         if self.worker_error():
@@ -216,7 +218,7 @@ class ClusterHost:
         if worker is not None and isinstance(worker.last_error, NOT_BY_WAITING):
             raise worker.last_error
         raise TimeoutError(
-            f"flush: {missing} events are not indexed after {timeout_s} s; mend: see that "
+            f"flush: {quantity(missing, 'event')} not indexed after {timeout_s} s; mend: see that "
             "memstream worker --runtime faust runs for generation "
             f"{self.generation}, and a projector {self.worker_error()}".rstrip()
         )
@@ -259,7 +261,7 @@ class ClusterHost:
         names = {each.id for each in self.versions(scope) if each.id.startswith(name)}
         if len(names) == 1:
             return names.pop()
-        found = f"{len(names)} memories begin so" if names else "no memory begins so"
+        found = f"{quantity(len(names), 'memory')} begin so" if names else "no memory begins so"
         raise NotFound(
             f"memory {name!r} in {scope.path}: {found}; mend: see memories(scope) for the ids"
         )

@@ -24,6 +24,7 @@ import msgspec
 from memstream.processors.carriers import Content, Plan, carries, planned, scrubbed
 from memstream.processors.standard import standard_pipeline
 from memstream.schemas.codec import SealedRow
+from memstream.schemas.counting import quantity
 from memstream.schemas.errors import KeyDestroyed, NotFound, SealBroken
 from memstream.schemas.events import ErasureRequested, Event, Text
 from memstream.schemas.ids import derived_id
@@ -303,7 +304,8 @@ def _not_followed(host: ClusterHost, position: Position, wait_s: float) -> list[
     missing = host.wait_for(need, wait_s)
     if missing:
         late.append(
-            f"index: {missing} events behind; mend: see that memstream worker --runtime faust and "
+            f"index: {quantity(missing, 'event')} behind; mend: see that memstream worker "
+            "--runtime faust and "
             "a projector run, and erase again"
         )
     duck = host.view.duck

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from memstream.schemas.counting import quantity
 from memstream.schemas.errors import LeaseHeld, MemstreamError
 from memstream.schemas.events import ErasureRequested
 from memstream.service.reports import Balance, Check, Diagnosis
@@ -34,12 +35,12 @@ def examined_cluster(host: ClusterHost) -> Diagnosis:
     checks = (
         _check("topics", lambda: _topics(host), "memstream topics --mend"),
         _check("key ring", lambda: _keys(host), "see that the key ring's server runs"),
-        Check("workers", True, f"{_not_worked(host, ends)} events behind the log"),
+        Check("workers", True, f"{quantity(_not_worked(host, ends), 'event')} behind the log"),
         _index(host),
         Check(
             "projection",
             not host.worker_error(),
-            host.worker_error() or f"{behind} events behind the log",
+            host.worker_error() or f"{quantity(behind, 'event')} behind the log",
             "see the projector's log" if host.worker_error() else "",
         ),
         _check(
@@ -100,7 +101,7 @@ def _index(host: ClusterHost) -> Check:
             recorded, counted = index.recorded_tally(), index.tally()
         if recorded == counted:
             return ""
-        return f"holds {counted.count} memory versions, should hold {recorded.count}"
+        return f"holds {quantity(counted.count, 'memory version')}, should hold {recorded.count}"
 
     try:
         return _check("index", damage, "rebuild the index from the topic")

@@ -13,6 +13,7 @@ import msgspec
 import structlog
 import typer
 
+from memstream.schemas.counting import quantity
 from memstream.schemas.errors import LogUnavailable
 from memstream.service.commands_logging import configure_logging
 from memstream.service.commands_options import (
@@ -137,7 +138,10 @@ def migrate(ctx: typer.Context, as_json: AsJson = False) -> None:
     if as_json:
         emit(done)
     else:
-        note(f"{done.events} events appended, {done.erased} erased ones left out")
+        note(
+            f"{quantity(done.events, 'event')} appended, "
+            f"{quantity(done.erased, 'erased event')} left out"
+        )
 
 
 def work_on_kafka(

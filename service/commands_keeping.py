@@ -9,6 +9,7 @@ from typing import Annotated, Literal
 import structlog
 import typer
 
+from memstream.schemas.counting import quantity
 from memstream.schemas.errors import WrongGeneration
 from memstream.service.commands_kafka import on_kafka, work_on_kafka
 from memstream.service.commands_logging import configure_logging
@@ -110,11 +111,14 @@ def worker(
             raise WrongGeneration(host.stale())
         if once or retry:
             if retry:
-                note(f"{host.retry_dead_letters()} dead letters went through")
+                note(f"{quantity(host.retry_dead_letters(), 'dead letter')} went through")
             with Meter("processing") as meter:
                 host.drain(progress=meter)
             if host.store.dead_letters():
-                warn(f"{len(host.store.dead_letters())} dead letters; see memstream doctor")
+                warn(
+                    f"{quantity(len(host.store.dead_letters()), 'dead letter')}; see memstream "
+                    "doctor"
+                )
             if once:
                 raise typer.Exit(PARTLY_DONE if host.store.dead_letters() else 0)
     finally:
@@ -263,7 +267,8 @@ def replay(
     console.print(memory_table(report.memories))
     outcomes = ", ".join(f"{count} {name}" for name, count in sorted(report.outcomes.items()))
     console.print(
-        f"{report.events} events ({outcomes}) make {report.tally.count} memory versions, "
+        f"{quantity(report.events, 'event')} ({outcomes}), "
+        f"{quantity(report.tally.count, 'memory version')} made of them, "
         f"checksum {report.tally.checksum}"
     )
 
@@ -334,10 +339,15 @@ def _print_erasure(report: ErasureReport) -> None:
     table.add_row("memories", f"{report.memories:,}")
     table.add_row("memory versions removed", f"{report.records_removed:,}")
     table.add_row("keys destroyed", f"{report.keys_destroyed:,}")
-    table.add_row("searched", f"{report.searched:,} texts in {report.files_searched:,} files")
+    table.add_row(
+        "searched",
+        f"{quantity(report.searched, 'text')} in {quantity(report.files_searched, 'file')}",
+    )
     table.add_row("found again", "nothing" if report.complete else ", ".join(report.traces))
     if report.elsewhere:
-        table.add_row("also in other scopes", f"{report.elsewhere:,} texts: nothing is proved")
+        table.add_row(
+            "also in other scopes", f"{quantity(report.elsewhere, 'text')}: nothing is proved"
+        )
     for name, why in report.with_them.items():
         table.add_row("erased with it", f"{shown(name)}: {why}")
     for label, names in (

@@ -12,6 +12,8 @@ import msgspec
 import typer
 from rich.text import Text
 
+from memstream.recall.evidence import Evidence
+from memstream.schemas.counting import quantity
 from memstream.schemas.events import CandidateExtracted, WriteDecided
 from memstream.schemas.memories import Kind, Status
 from memstream.schemas.scope import Scope
@@ -140,9 +142,7 @@ def recall(
             note(f"nothing served: {evidence.trace.abstained}")
     if evidence:
         typer.echo(shown_lines(evidence.text))
-    left = f", {evidence.omitted} more did not fit the budget" if evidence.omitted else ""
-    served = f"; context {evidence.context}" if evidence.context else ""
-    note(f"{len(evidence.items)} memories, about {evidence.tokens} tokens{left}{served}")
+    note(_served(evidence))
 
 
 @commands.command(
@@ -267,7 +267,7 @@ def sql(
         typer.echo(text.getvalue(), nl=False)
     else:
         standard_output().print(rows_table(columns, rows))
-        note(f"{len(rows)} rows")
+        note(quantity(len(rows), "row"))
 
 
 @commands.command(
@@ -299,6 +299,14 @@ def snapshot(
         table.add_row(name, f"{files['rows']:,}")
     standard_output().print(table)
     note(f"written to {target}, at step {manifest['position']}")
+
+
+def _served(evidence: Evidence) -> str:
+    """How much was served, in one line."""
+    left = f", {evidence.omitted} more did not fit the budget" if evidence.omitted else ""
+    context = f"; context {evidence.context}" if evidence.context else ""
+    tokens = quantity(evidence.tokens, "token")
+    return f"{quantity(len(evidence.items), 'memory')}, about {tokens}{left}{context}"
 
 
 def _print_explanation(found: Explanation) -> None:

@@ -11,6 +11,7 @@ from typing import Annotated, Any, Literal
 import msgspec
 import typer
 
+from memstream.schemas.counting import quantity
 from memstream.schemas.errors import Fault, InvalidEvent
 from memstream.schemas.events import Role, SourceKind
 from memstream.service.commands_options import (
@@ -381,8 +382,8 @@ def _print_import(path: Path, report: ImportReport) -> None:
         warn(text)
     if report.broken:
         standard_error().print(
-            f"{len(report.broken)} pieces were not imported; mend them and import again: "
-            "what is there already is not added twice"
+            f"not imported: {quantity(len(report.broken), 'piece')}; mend what is broken and "
+            "import again: what is there already is not added twice"
         )
 
 

@@ -24,6 +24,7 @@ from rich.table import Table
 from rich.text import Text
 
 from memstream.recall.evidence import Evidence
+from memstream.schemas.counting import quantity
 from memstream.schemas.errors import MemstreamError
 from memstream.schemas.events import Event, MemoryStated, WriteDecided
 from memstream.schemas.events import Text as Said
@@ -224,7 +225,9 @@ def _show_decisions(
             )
     console.print(table)
     counts = ", ".join(f"{list(outcomes.values()).count(name)} {name}" for name in OUTCOME_STYLES)
-    console.print(f"{len(events)} events: {counts}. Whatever is not stored keeps its reason.\n")
+    console.print(
+        f"{quantity(len(events), 'event')}: {counts}. Whatever is not stored keeps its reason.\n"
+    )
     secret = next(match[0].encode() for event in events if (match := _KEY.search(_words(event))))
     files = [path for path in directory.rglob("*") if path.is_file()]
     promises.check(
@@ -292,7 +295,7 @@ def _memory_line(memory: MemoryRecord) -> Text:
     if not memory.attribute:
         return Text(shown(memory.text))
     slot = f"{memory.attribute} ({memory.qualifier})" if memory.qualifier else memory.attribute
-    said = f" (said {len(memory.supports)} times)" if len(memory.supports) > 1 else ""
+    said = f" (said {quantity(len(memory.supports), 'time')})" if len(memory.supports) > 1 else ""
     return Text.assemble((shown(slot), "cyan"), f"  {shown(memory.value)}", (said, "dim"))
 
 

@@ -24,6 +24,7 @@ from memstream.projections.in_duckdb import DuckIndex
 from memstream.projections.projection import Generation, Projection
 from memstream.projections.queries import SearchIndex
 from memstream.schemas.codec import Codec
+from memstream.schemas.counting import quantity
 from memstream.schemas.errors import (
     KeyDestroyed,
     LogUnavailable,
@@ -221,7 +222,8 @@ class Stores:
             found = projection.tally()
         if expected != found:
             return (
-                f"{projection.name} holds {found.count} versions (checksum {found.checksum}), "
+                f"{projection.name} holds {quantity(found.count, 'version')} (checksum "
+                f"{found.checksum}), "
                 f"the state {expected.count} ({expected.checksum}) at step {position}"
             )
         return ""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from html import escape
 
+from memstream.schemas.counting import quantity
 from memstream.service.evaluating_figures import EvalReport, Scores
 
 _SHOWN = {
@@ -35,7 +36,7 @@ def plotted(report: EvalReport) -> str:
             drawn, y = _group(title, series, y)
             parts += drawn
     title = f"memstream eval: {report.format}, embedder {report.embedder}"
-    under = f"{report.overall.questions} questions, {report.turns} turns"
+    under = f"{quantity(report.overall.questions, 'question')}, {quantity(report.turns, 'turn')}"
     width = _LEFT + _WIDTH + 60
     return "\n".join(
         [

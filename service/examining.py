@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from memstream.schemas.counting import quantity
 from memstream.schemas.errors import MemstreamError, ProjectionDamaged
 from memstream.service.reports import Balance, Check, Diagnosis
 
@@ -68,7 +69,11 @@ def _log_is_whole(host: Host) -> Check:
     if missing:
         detail = f"offsets are missing: {missing}"
         return Check("log", False, detail, "restore log.db from a copy")
-    return Check("log", True, f"{sum(ends.values())} events in {len(ends)} partitions, no gap")
+    return Check(
+        "log",
+        True,
+        f"{quantity(sum(ends.values()), 'event')} in {quantity(len(ends), 'partition')}, no gap",
+    )
 
 
 def _state_matches_log(host: Host) -> Check:
@@ -82,7 +87,9 @@ def _state_matches_log(host: Host) -> Check:
         detail = f"the state has processed more than the log holds: {ahead}"
         return Check("state", False, detail, "restore log.db, or memstream rebuild")
     tally = host.store.tally()
-    return Check("state", True, f"{tally.count} memory versions, checksum {tally.checksum}")
+    return Check(
+        "state", True, f"{quantity(tally.count, 'memory version')}, checksum {tally.checksum}"
+    )
 
 
 def _projections_match(host: Host) -> list[Check]:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from memstream.schemas.counting import quantity
 from memstream.schemas.errors import KeyDestroyed, NotFound
 from memstream.schemas.events import (
     CandidateExtracted,
@@ -33,7 +34,7 @@ def explained(host: Host, scope: Scope, name: str) -> Explanation:
         memories = {each.id for each in versions if each.id.startswith(name)}
     if len(memories) > 1:
         raise NotFound(
-            f"{name}: {len(memories)} memories of {scope.path} begin so; give more of it"
+            f"{name}: {quantity(len(memories), 'memory')} of {scope.path} begin so; give more of it"
         )
     if memories:
         chosen = [each for each in versions if each.id in memories]

@@ -22,6 +22,7 @@ from memstream.processors.pipeline import Pipeline
 from memstream.projections.embedders import Embedder
 from memstream.projections.in_duckdb import sql_file
 from memstream.projections.snapshot import snapshot
+from memstream.schemas.counting import quantity
 from memstream.schemas.errors import (
     LeaseHeld,
     LogUnavailable,
@@ -212,7 +213,7 @@ class Host:
             turn.enter_context(self._reached({after.partition: end}, wait_s))
         except (MemstreamError, TimeoutError) as error:
             missing = max(0, end - self.store.positions().get(after.partition, 0))
-            return f"the index is stale by {missing} events: {error}"
+            return f"the index is stale by {quantity(missing, 'event')}: {error}"
         return ""
 
     @contextmanager
@@ -271,7 +272,7 @@ class Host:
         names = {each.id for each in self.versions(scope) if each.id.startswith(name)}
         if len(names) == 1:
             return names.pop()
-        found = f"{len(names)} memories begin so" if names else "no memory begins so"
+        found = f"{quantity(len(names), 'memory')} begin so" if names else "no memory begins so"
         raise NotFound(
             f"memory {name!r} in {scope.path}: {found}; mend: see memories(scope) for the ids"
         )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from memstream.schemas.counting import quantity
 from memstream.schemas.errors import NotFound
 from memstream.schemas.scope import Scope
 from memstream.streams.log import EventLog
@@ -16,6 +17,6 @@ def event_named(log: EventLog, scope: Scope, name: str) -> str:
     found = [each for each in ids if each.startswith(name)]
     if len(found) == 1:
         return found[0]
-    what = f"{len(found)} events begin so" if found else "neither a memory nor an event"
+    what = f"{quantity(len(found), 'event')} begin so" if found else "neither a memory nor an event"
     mend = "give more of it" if found else "see memstream memories, or recall, for the ids"
     raise NotFound(f"{name!r} in {scope.path}: {what}; mend: {mend}")

@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 import msgspec
 
+from memstream.schemas.counting import quantity
 from memstream.schemas.errors import MemstreamError
 
 PREFIX = "MEMSTREAM_KAFKA_"
@@ -135,7 +136,7 @@ def _faults(settings: KafkaSettings) -> list[str]:
     if not settings.bootstrap.strip():
         faults.append("bootstrap is empty; mend: give host:port of one or more brokers")
     if not 1 <= settings.partitions <= 1024:
-        faults.append(f"{settings.partitions} partitions; mend: choose 1 to 1024")
+        faults.append(f"{quantity(settings.partitions, 'partition')}; mend: choose 1 to 1024")
     if not 1 <= settings.min_insync <= settings.replication:
         faults.append(
             f"min_insync {settings.min_insync} of replication {settings.replication}; "

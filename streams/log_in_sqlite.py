@@ -25,6 +25,7 @@ from typing import Any
 import structlog
 
 from memstream.schemas.codec import SealedRow
+from memstream.schemas.counting import quantity
 from memstream.schemas.errors import (
     Fault,
     InvalidEvent,
@@ -96,7 +97,8 @@ class SqliteLog:
     ) -> None:
         if partitions is not None and not 1 <= partitions <= MOST_PARTITIONS:
             raise LogUnavailable(
-                f"event log {path}: {partitions} partitions; mend: choose 1 to {MOST_PARTITIONS}"
+                f"event log {path}: {quantity(partitions, 'partition')}; mend: choose 1 to "
+                f"{MOST_PARTITIONS}"
             )
         self.path = path
         self._clock = clock
@@ -477,7 +479,7 @@ def _partitions_of(connection: sqlite3.Connection, path: Path, asked: int | None
         )
     if asked is not None and asked != found[0]:
         raise LogUnavailable(
-            f"event log {path}: it has {found[0]} partitions, {asked} were asked for; "
+            f"event log {path}: it has {quantity(found[0], 'partition')}, {asked} were asked for; "
             "mend: leave the number out, it is fixed when the log is created"
         )
     return int(found[0])

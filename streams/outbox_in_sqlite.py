@@ -27,6 +27,7 @@ import msgspec
 import structlog
 
 from memstream.schemas.codec import SealedRow
+from memstream.schemas.counting import quantity
 from memstream.schemas.errors import Fault, InvalidEvent, LogUnavailable, MemstreamError
 from memstream.streams.clock import Clock, Deadline
 from memstream.streams.lease import WorkerLease
@@ -143,7 +144,7 @@ class Outbox:
             values = [(row.subject, row.id, msgspec.json.encode(row)) for row in rows]
         except UnicodeEncodeError as error:
             fault = Fault("$", f"cannot be stored: {error}")
-            raise InvalidEvent(f"offer of {len(rows)} events", [fault]) from error
+            raise InvalidEvent(f"offer of {quantity(len(rows), 'event')}", [fault]) from error
         with self._lock:
             try:
                 with transaction(self._taking):
@@ -227,7 +228,8 @@ class Outbox:
         held = 0 if last is None else last - first + 1
         if held + more > self._most_events:
             raise OutboxFull(
-                f"outbox {self.path}: {held} events wait, {more} more are over its limit of "
+                f"outbox {self.path}: {quantity(held, 'event')} waiting, {more} more would be "
+                "over its limit of "
                 f"{self._most_events}; mend: bring the log back (last error: "
                 f"{self._last_error or 'none'}), or open the outbox with a higher limit"
             )

@@ -16,6 +16,7 @@ import msgspec
 
 from memstream.processors.pipeline import Value
 from memstream.projections.projection import Step
+from memstream.schemas.counting import quantity
 from memstream.schemas.errors import ProjectionDamaged
 from memstream.schemas.events import Event
 from memstream.schemas.instants import to_micros
@@ -93,7 +94,8 @@ class Transaction:
         """
         if len(derived) > MOST_DERIVED:
             raise ProjectionDamaged(
-                f"event {event_id}: it led to {len(derived)} events, at most {MOST_DERIVED} fit "
+                f"event {event_id}: it led to {quantity(len(derived), 'event')}, at most "
+                f"{MOST_DERIVED} fit "
                 "in a step; mend: see which processor repeats itself"
             )
         seq = self.last_seq + 1

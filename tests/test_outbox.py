@@ -177,7 +177,7 @@ def test_a_row_the_check_refuses_is_told_to_the_agent(tmp_path: Path, log: Flaky
 def test_a_full_outbox_says_so_and_takes_nothing(outbox: Outbox, log: FlakyLog) -> None:
     log.away = True
     outbox.offer([row(str(at)) for at in range(990)])
-    with pytest.raises(OutboxFull, match=r"990 events wait.*limit of 1000.*mend"):
+    with pytest.raises(OutboxFull, match=r"990 events waiting.*limit of 1000.*mend"):
         outbox.offer([row(f"more-{at}") for at in range(11)])
     assert outbox.counts().waiting == 990
     log.away = False

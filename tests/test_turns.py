@@ -156,7 +156,7 @@ def test_who_does_not_hand_over_is_not_waited_for_long(
         for after, stale in ((last, 2), (first, 1)):
             found = memory.recall(ANN, "Which pet?", after=after)
             assert "otter" in found.text
-            assert any(f"stale by {stale} events" in reason for reason in found.degraded)
+            assert any(f"stale by {stale} event" in reason for reason in found.degraded)
             assert any("lexical scan" in reason for reason in found.degraded)
         assert memory.recall(ANN, "Which pet?").degraded
         with pytest.raises(TimeoutError, match=r"not processed within 0\.1 s"):

@@ -25,6 +25,7 @@ from typing import Any
 
 import msgspec
 
+from memstream.schemas.counting import quantity
 from memstream.schemas.events import (
     TRUST_CEILING,
     Data,
@@ -192,12 +193,12 @@ class Making:
         """Adds the notes that can only be written at the end of the file."""
         if self._timeless:
             self.note(
-                f"{_counted(self._timeless, 'message')} had no time, and none stood before; the "
+                f"{quantity(self._timeless, 'message')} had no time, and none stood before; the "
                 "moment of import was used, and relative dates in them stay unresolved; give "
                 "observed_at to set one"
             )
         if self._repeated:
-            self.note(f"{_counted(self._repeated, 'message')} stood in the file again; taken once")
+            self.note(f"{quantity(self._repeated, 'message')} stood in the file again; taken once")
         if self._skipped:
             listed = ", ".join(f"{n} {what}" for what, n in sorted(self._skipped.items()))
             self.note(f"left out, as no part of what was said: {listed}")
@@ -373,7 +374,3 @@ def _plain(value: Any, depth: int) -> Any:
     if isinstance(value, float) and not math.isfinite(value):
         return str(value)
     return value
-
-
-def _counted(count: int, noun: str) -> str:
-    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
