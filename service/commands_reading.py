@@ -38,7 +38,7 @@ from memstream.service.printing import (
     memory_table,
     note,
     plain_table,
-    rows_table,
+    rows_of_query,
     shown,
     shown_lines,
     standard_output,
@@ -244,8 +244,8 @@ def sql(
 ) -> None:
     """Read-only SQL over events, decisions and memories.
 
-    DuckDB answers. It sees all scopes: filter on tenant and scope. Times are in UTC. With
-    --json one object with
+    DuckDB answers. It sees all scopes: filter on tenant and scope. Times are in UTC. What
+    is too wide for the terminal is shown one row a block. With --json one object with
     columns and rows.
     """
     if as_csv and as_json:
@@ -266,7 +266,8 @@ def sql(
         writer.writerows(rows)
         typer.echo(text.getvalue(), nl=False)
     else:
-        standard_output().print(rows_table(columns, rows))
+        console = standard_output()
+        console.print(rows_of_query(columns, rows, console))
         note(quantity(len(rows), "row"))
 
 

@@ -15,7 +15,8 @@ from types import TracebackType
 from typing import Any, Self
 
 from rich import box
-from rich.console import Console
+from rich.cells import cell_len
+from rich.console import Console, Group, RenderableType
 from rich.panel import Panel
 from rich.progress import (
     BarColumn,
@@ -27,6 +28,7 @@ from rich.progress import (
     TextColumn,
     TimeRemainingColumn,
 )
+from rich.rule import Rule
 from rich.table import Table
 from rich.text import Text
 
@@ -42,6 +44,10 @@ QUIET_SECONDS = 1.0
 PIPE_WIDTH = 120
 """Columns where the output is no terminal."""
 
+READABLE_WIDTH = 40
+"""Columns of the terminal in which a long text can still be read."""
+_BESIDE_A_COLUMN = 3
+"""Columns of the terminal that a table takes beside each of its own."""
 _STATUS_STYLES = {
     "active": "green",
     "contested": "yellow",
@@ -256,12 +262,45 @@ def trace_table(trace: Trace) -> Table:
     return table
 
 
-def rows_table(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> Table:
-    """The rows of a query."""
+def rows_of_query(
+    columns: Sequence[str], rows: Sequence[Sequence[Any]], console: Console
+) -> RenderableType:
+    """The rows of a query: a table, or where that is wider than the console, one longest column
+    folded to READABLE_WIDTH aside, one block a row."""
+    if not rows or len(columns) < 2 or _fits(columns, rows, console.width):
+        return _rows_table(columns, rows)
+    return Group(*(_block(number, columns, row) for number, row in enumerate(rows, 1)))
+
+
+def _fits(columns: Sequence[str], rows: Sequence[Sequence[Any]], width: int) -> bool:
+    widest = [cell_len(shown(name)) for name in columns]
+    for row in rows:
+        widest = [
+            max(wide, cell_len(_cell(value))) for wide, value in zip(widest, row, strict=True)
+        ]
+    longest = max(widest)
+    folded = sum(widest) - longest + min(longest, READABLE_WIDTH)
+    return folded + _BESIDE_A_COLUMN * len(columns) <= width
+
+
+def _rows_table(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> Table:
     table = plain_table(*(shown(name) for name in columns))
     for row in rows:
-        table.add_row(*(Text("" if value is None else shown(str(value))) for value in row))
+        table.add_row(*(Text(_cell(value)) for value in row))
     return table
+
+
+def _block(number: int, columns: Sequence[str], row: Sequence[Any]) -> RenderableType:
+    grid = Table.grid(padding=(0, 2))
+    grid.add_column(no_wrap=True, overflow="ellipsis")
+    grid.add_column(overflow="fold")
+    for name, value in zip(columns, row, strict=True):
+        grid.add_row(Text(shown(name), style="bold"), Text(_cell(value)))
+    return Group(Rule(f"row {number}", align="left", style="dim"), grid)
+
+
+def _cell(value: Any) -> str:
+    return "" if value is None else shown(str(value))
 
 
 # Progress

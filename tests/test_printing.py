@@ -1,0 +1,90 @@
+"""What is printed can be read: rows that are wider than the terminal come one a block."""
+
+from __future__ import annotations
+
+import io
+import json
+from typing import Any
+
+import pytest
+from rich.cells import cell_len
+from rich.console import Console
+from typer.testing import CliRunner
+
+from memstream import Memory, Scope
+from memstream.service.cli import app
+from memstream.service.printing import rows_of_query
+
+COLUMNS = [f"column_{number}" for number in range(6)]
+
+
+def printed(columns: list[str], rows: list[tuple[Any, ...]], width: int) -> list[str]:
+    out = io.StringIO()
+    console = Console(file=out, width=width, highlight=False, markup=False, emoji=False)
+    console.print(rows_of_query(columns, rows, console))
+    return [line.rstrip() for line in out.getvalue().splitlines() if line.strip()]
+
+
+@pytest.mark.parametrize("width", [20, 40, 60, 80, 120, 200])
+@pytest.mark.parametrize("cell", ["x", "value", "a text of some length", "用户住在杭州"])
+def test_a_table_that_does_not_fit_comes_one_row_a_block(width: int, cell: str) -> None:
+    rows = [tuple(f"{cell}{row}{column}" for column in range(6)) for row in range(3)]
+    lines = printed(COLUMNS, rows, width)
+    assert all(cell_len(line) <= width for line in lines)
+    in_blocks = lines[0].startswith("row 1 ")
+    needed = 6 * max(cell_len(rows[0][0]), len(COLUMNS[0]))
+    if width < needed:
+        assert in_blocks
+    if width >= needed + 6 * 3:
+        assert not in_blocks
+        # A row of the table is a line: nothing is folded.
+        assert len(lines) == 2 + len(rows)
+    if in_blocks and width >= len(COLUMNS[0]) + 2 + cell_len(rows[0][0]):
+        # A value is a line, beside its column's name.
+        assert len(lines) == len(rows) * (1 + 6)
+        assert [line.split(maxsplit=1) for line in lines[1:7]] == [
+            [name, value] for name, value in zip(COLUMNS, rows[0], strict=True)
+        ]
+
+
+@pytest.mark.parametrize("width", [64, 80, 120])
+def test_one_long_text_beside_short_columns_is_folded_in_a_table(width: int) -> None:
+    rows = [("memories", "view", "word " * 60), ("events", "table", "word " * 60)]
+    lines = printed(["name", "kind", "about"], rows, width)
+    assert not lines[0].startswith("row 1")
+    assert [line.split()[:2] for line in lines if not line.startswith("   ")][2:] == [
+        ["memories", "view"],
+        ["events", "table"],
+    ]
+
+
+def test_nothing_of_a_row_is_lost_in_a_block() -> None:
+    rows = [("a" * 300, None, 7, "x\x1b[2Jy", "一" * 100)]
+    lines = printed(COLUMNS[:5], rows, 50)
+    text = "".join("".join(line.split()) for line in lines)
+    assert text.count("a" * 300) == 1
+    assert text.count("一" * 100) == 1
+    assert "\x1b" not in text
+    assert all(name in text for name in COLUMNS[:5])
+
+
+def test_no_rows_and_one_column_stay_a_table() -> None:
+    assert not printed(COLUMNS, [], 20)[0].startswith("row 1")
+    assert not printed(["text"], [("word " * 50,)], 40)[0].startswith("row 1")
+
+
+def test_a_wide_query_is_readable_and_json_stays_as_it_was(tmp_path: Any) -> None:
+    with Memory.open(tmp_path, worker=False) as memory:
+        memory.record_turn(Scope(tenant="acme", user="ann"), text="I live in Bergen.")
+        memory.flush()
+
+    def invoke(*arguments: str) -> str:
+        return CliRunner().invoke(app, ["sql", *arguments, "-d", str(tmp_path)]).stdout
+
+    every = "SELECT * FROM memory_versions"
+    assert invoke(every).startswith("row 1 ")
+    assert "The user lives in Bergen." in invoke(every)
+    answer = json.loads(invoke(every, "--json"))
+    assert list(answer) == ["columns", "rows"]
+    assert len(answer["rows"][0]) == len(answer["columns"])
+    assert not invoke("SELECT id, status FROM memory_versions").startswith("row 1 ")
