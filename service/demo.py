@@ -59,6 +59,15 @@ _LAST_BEFORE_CORRECTION = "demo-12"
 _YEARS = (2023, 2024, 2025)
 _MONTHS_A_CELL = 2
 _CELLS = len(_YEARS) * 12 // _MONTHS_A_CELL
+_SIGNS = {
+    "active": ("█", "holds"),
+    "ended": ("░", "over or withdrawn"),
+    "contested": ("▒", "in doubt"),
+    "pending_review": ("▒", "in doubt"),
+    "episode": ("•", "happened"),
+}
+"""The sign of a bar by the memory's status, and what it means."""
+_EMPTY = "·"
 _RECALLED = 3
 _KEY = re.compile("AKIA" r"[A-Z0-9]{16}")
 
@@ -131,7 +140,7 @@ def run_demo(
         after = _everything(memory, events)
         same = _answers(memory, questions) == answers
         _show_rebuild(console, before, after, same, seconds, promises)
-        _show_balance(console, memory, promises)
+        _show_balance(console, memory, len(events), len(questions), promises)
     _show_promises(console, directory, promises, perf_counter() - started)
     return promises.all_hold
 
@@ -270,6 +279,7 @@ def _why(event: Event, reason: str) -> str:
 
 def _show_memories(console: Console, memory: Memory, events: Sequence[Event]) -> None:
     _rule(console, 2, "What is remembered, and for when it holds")
+    shown_rows = versions = 0
     table = plain_table()
     table.add_column("memory", no_wrap=True, overflow="ellipsis", width=32)
     table.add_column(_axis(), width=_CELLS)
@@ -278,6 +288,8 @@ def _show_memories(console: Console, memory: Memory, events: Sequence[Event]) ->
     for scope in _scopes(events):
         found = memory.memories(scope, everything=True)
         found.sort(key=lambda each: (not each.attribute, each.attribute, each.valid_from, each.id))
+        shown_rows += len(found)
+        versions += len(memory.history(scope))
         table.add_section()
         table.add_row(Text(f"{scope.kind} {scope.owner}", style="bold"))
         for each in found:
@@ -289,6 +301,11 @@ def _show_memories(console: Console, memory: Memory, events: Sequence[Event]) ->
                 style="dim" if each.status != "active" else None,
             )
     console.print(table)
+    console.print(_legend())
+    console.print(
+        f"{quantity(shown_rows, 'memory')} as they are now; with their earlier states "
+        f"{quantity(versions, 'version')}.\n"
+    )
 
 
 def _memory_line(memory: MemoryRecord) -> Text:
@@ -297,6 +314,16 @@ def _memory_line(memory: MemoryRecord) -> Text:
     slot = f"{memory.attribute} ({memory.qualifier})" if memory.qualifier else memory.attribute
     said = f" (said {quantity(len(memory.supports), 'time')})" if len(memory.supports) > 1 else ""
     return Text.assemble((shown(slot), "cyan"), f"  {shown(memory.value)}", (said, "dim"))
+
+
+def _legend() -> Text:
+    """What the signs of the bars mean."""
+    signs = [(sign, meaning) for sign, meaning in _SIGNS.values()]
+    text = Text(f"One sign stands for {_MONTHS_A_CELL} months:", style="dim")
+    for sign, meaning in dict(signs).items():
+        text.append(f"  {sign} ", style="green" if sign == _SIGNS["active"][0] else "")
+        text.append(meaning, style="dim")
+    return text
 
 
 def _axis() -> str:
@@ -308,10 +335,10 @@ def _bar(memory: MemoryRecord) -> Text:
     """One character for two months: full where the memory holds; a point for what happened."""
     start = _cell(memory.valid_from)
     end = _CELLS if memory.valid_to is None else max(_cell(memory.valid_to), start + 1)
-    full = {"active": "█", "contested": "▒", "pending_review": "▒"}.get(memory.status, "░")
+    full = _SIGNS.get(memory.status, _SIGNS["ended"])[0]
     if memory.kind == "episode":
-        end, full = start + 1, "•"
-    line = "".join(full if start <= cell < end else "·" for cell in range(_CELLS))
+        end, full = start + 1, _SIGNS["episode"][0]
+    line = "".join(full if start <= cell < end else _EMPTY for cell in range(_CELLS))
     return Text(line, style="green" if memory.status == "active" else "")
 
 
@@ -396,13 +423,22 @@ def _yes(holds: bool) -> Text:
 # 5. The balance, and the end
 
 
-def _show_balance(console: Console, memory: Memory, promises: Promises) -> None:
+def _show_balance(
+    console: Console, memory: Memory, told: int, asked: int, promises: Promises
+) -> None:
     _rule(console, 5, "The balance: nothing is lost silently")
     diagnosis = memory.doctor()
     side_by_side = Table.grid(padding=(0, 3))
     side_by_side.add_row(balance_table(diagnosis.balance), check_table(diagnosis.checks))
     console.print(side_by_side)
-    promises.check("every captured event is accounted for", diagnosis.balance.closes)
+    console.print(
+        f"{quantity(told, 'event')} of the conversation and {quantity(asked, 'recall')} of part 3: "
+        "what a recall served is an event too, and is stored.\n"
+    )
+    promises.check(
+        "every captured event is accounted for",
+        diagnosis.balance.closes and diagnosis.balance.captured == told + asked,
+    )
     promises.check("doctor finds nothing wrong", diagnosis.healthy)
 
 

@@ -63,6 +63,35 @@ def test_every_outcome_is_shown_with_its_reason(shown: tuple[Path, str]) -> None
         assert words in shown[1]
 
 
+def test_every_sign_of_the_timeline_stands_in_the_legend(shown: tuple[Path, str]) -> None:
+    _, text = shown
+    part = text.partition("2023  2024  2025")[2].partition("Recall, at three")[0]
+    table, _, legend = part.partition("One sign stands for 2 months:")
+    bars = re.findall(r"  ([█░▒•·]{18})  ", table)
+    assert len(bars) > 20
+    for sign in set("".join(bars)) - {"·"}:
+        assert re.search(rf"{sign} \w+", legend), sign
+
+
+def test_the_counts_of_its_parts_add_up(shown: tuple[Path, str]) -> None:
+    text = " ".join(shown[1].split())
+
+    def number(pattern: str) -> int:
+        (found,) = re.findall(pattern, text)
+        return int(found)
+
+    told, asked = (
+        number(r"(\d+) events of the conversation"),
+        number(r"and (\d+) recalls of part 3"),
+    )
+    assert number(r"(\d+) events: \d+ stored") == told
+    assert number(r"captured (\d+)") == told + asked
+    assert number(r"stored (\d+) ok") == number(r"events: (\d+) stored") + asked
+    rows = re.findall(r"  [█░▒•·]{18}  ", shown[1])
+    assert number(r"(\d+) memories as they are now") == len(rows)
+    assert number(r"earlier states (\d+) versions") == number(r"memory versions (\d+) \d+ bytes")
+
+
 def test_no_secret_is_printed(shown: tuple[Path, str]) -> None:
     _, text = shown
     assert "[redacted:" in text
