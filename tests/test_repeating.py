@@ -120,6 +120,15 @@ def test_a_file_that_was_edited_names_the_lines_that_differ(tmp_path: Path) -> N
         assert report.differing == ("line 5: c5", "line 21: c21")
 
 
+def test_no_format_that_is_imported_again_later_differs(tmp_path: Path) -> None:
+    files = sorted((Path(__file__).with_name("fixtures") / "importers").iterdir())
+    with Memory.open(tmp_path, worker=False) as memory:
+        for file in files:
+            first = import_file(memory, file, scope=ANN, now=NOW)
+            again = import_file(memory, file, scope=ANN, now=datetime(2026, 2, 1, tzinfo=UTC))
+            assert (again.already_there, again.differing) == (first.read, ()), file.name
+
+
 def test_two_that_differ_in_one_write_are_told(tmp_path: Path) -> None:
     with Memory.open(tmp_path / "memory", worker=False) as memory:
         chat = lines(tmp_path / "chat.jsonl", "I like tea.", "I like milk.")
