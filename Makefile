@@ -35,7 +35,7 @@ demo: $(READY)-run ## see memstream at work, in a minute
 	@$(BIN)/python -m memstream.service.demo
 
 test: $(READY)-dev ## run all tests (TESTS="-k name" narrows, HYPOTHESIS_PROFILE=thorough widens)
-	$(if $(TESTS),$(BIN)/python -m pytest $(TESTS),$(BIN)/python tests/in_two_halves.py)
+	$(if $(TESTS),$(BIN)/python -m pytest $(TESTS),$(BIN)/python tests/in_parts.py)
 
 check: format-check lint types test ## all that CI runs; the tests build and try the wheel and the docs
 	@echo "check: formatting, lint, types and tests passed"

@@ -1,20 +1,21 @@
 """The case runner, this project's own cases, and those kept beside the checkout.
 
-Every case runs in its given order here, and those that ask for all also in the reverse;
-HYPOTHESIS_PROFILE=thorough tries all of them.
+Cases that ask for every order run in the given one here and in the reverse, each in a directory of
+its own; HYPOTHESIS_PROFILE=thorough tries all orders, and runs the other cases so too. In their
+given order all cases run in test_runtimes.py, on every runtime.
 """
 
 from __future__ import annotations
 
 import json
 import math
-import os
 from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from thorough import IS_THOROUGH, THOROUGH
 
 from memstream.service.cases import (
     CaseResult,
@@ -26,11 +27,20 @@ from memstream.service.cases import (
 
 OWN = Path(__file__).with_name("cases")
 BESIDE = Path(__file__).resolve().parents[1].parent / "shared" / "cases"
-ORDERS = 120 if os.environ.get("HYPOTHESIS_PROFILE") == "thorough" else 2
+ORDERS = 120 if IS_THOROUGH else 2
 
 
 def _names(folder: Path) -> list[str]:
     return sorted(file.stem for file in folder.glob("*.json"))
+
+
+def _first(folder: Path) -> list[Any]:
+    """The names of a folder's cases, for a test that runs those which ask for every order."""
+    orders = {
+        name: '"orders": "all"' in (folder / f"{name}.json").read_text(encoding="utf-8")
+        for name in _names(folder)
+    }
+    return [pytest.param(name, marks=[] if every else THOROUGH) for name, every in orders.items()]
 
 
 def _ran(folder: Path, name: str, where: Path) -> CaseResult:
@@ -38,14 +48,14 @@ def _ran(folder: Path, name: str, where: Path) -> CaseResult:
     return run_case(raw, where, orders_at_most=ORDERS)
 
 
-@pytest.mark.parametrize("name", _names(OWN))
+@pytest.mark.parametrize("name", _first(OWN))
 def test_own_case(name: str, tmp_path: Path) -> None:
     result = _ran(OWN, name, tmp_path)
     assert result.passed, "\n".join(result.problems)
     assert result.name == name
 
 
-@pytest.mark.parametrize("name", _names(BESIDE))
+@pytest.mark.parametrize("name", _first(BESIDE))
 def test_case_beside_the_checkout(name: str, tmp_path: Path) -> None:
     result = _ran(BESIDE, name, tmp_path)
     assert result.passed, "\n".join(result.problems)
