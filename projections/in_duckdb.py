@@ -366,24 +366,29 @@ def _remove_earlier_attempts(
     """Leaves of an event that was processed again, a dead letter that was retried, the row of
     the last attempt alone, as a rebuild has it. ``before`` is each partition's next offset
     before these steps."""
-    last: dict[tuple[int, int], int] = {}
+    seen: set[tuple[int, int]] = set()
     again: set[tuple[int, int]] = set()
     for step in steps:
         place = (step.partition, step.offset)
         if step.offset == VOID:
             continue
-        if place in last or step.offset < before.get(step.partition, 0):
+        if place in seen or step.offset < before.get(step.partition, 0):
             again.add(place)
-        last[place] = step.seq
+        seen.add(place)
     if not again:
         return
+    # On Kafka what is made anew after an erasure stands where the request does, beside others.
     places = sorted(again)
     removed = connection.execute(
-        "DELETE FROM events USING (SELECT unnest($1::INTEGER[]) AS log_partition,"
-        " unnest($2::BIGINT[]) AS log_offset, unnest($3::BIGINT[]) AS seq) AS kept"
+        "WITH places AS (SELECT unnest($1::INTEGER[]) AS log_partition,"
+        " unnest($2::BIGINT[]) AS log_offset)"
+        " DELETE FROM events USING (SELECT log_partition, log_offset, id, max(seq) AS seq"
+        " FROM events SEMI JOIN places USING (log_partition, log_offset)"
+        " GROUP BY log_partition, log_offset, id) AS kept"
         " WHERE events.log_partition = kept.log_partition"
-        " AND events.log_offset = kept.log_offset AND events.seq < kept.seq RETURNING events.seq",
-        [[at[0] for at in places], [at[1] for at in places], [last[at] for at in places]],
+        " AND events.log_offset = kept.log_offset AND events.id = kept.id"
+        " AND events.seq < kept.seq RETURNING events.seq",
+        [[at[0] for at in places], [at[1] for at in places]],
     ).fetchall()
     gone = [seq for (seq,) in removed]
     for table in ("contexts", "context_items", "feedback", "erasures", "reviews"):
