@@ -30,8 +30,8 @@ class Repairs:
                 rf"(?:(?:{hesitation})[，,]?)*(?:(?:{alone})[，,。！!：:… ]*|(?:{paused})[，,…]+)"
             )
             self._pauses = tuple("，,；;—…")
-            self._within = re.compile(rf"[，,；;—…]+ ?{marker}")
-            self._at_start = re.compile(marker)
+            self._within = re.compile(rf"[，,；;—…]+ ?(?:{marker})+")
+            self._at_start = re.compile(rf"(?:{marker})+")
             self._lead = re.compile(r"(?:应该|其实)?(?:就是|是)?")
             self._subjects = re.compile("[我你您他她它这那咱]")
         else:
@@ -42,8 +42,8 @@ class Repairs:
                 rf"(?:(?:{hesitation})[\s,]+)*"
             )
             self._pauses = (*",;…—–-", "...")
-            self._within = re.compile(rf"\s?(?:[,;…—–]|--|\s-\s|\.\.\.)\s*{marker}", re.IGNORECASE)
-            self._at_start = re.compile(marker, re.IGNORECASE)
+            self._within = re.compile(rf"\s?(?:[,;…—–]|--|\s-\s|\.\.\.)\s*(?:{marker})+", re.IGNORECASE)
+            self._at_start = re.compile(rf"(?:{marker})+", re.IGNORECASE)
             self._lead = re.compile(
                 r"(?:i mean(?:t)?\b[, ]*)?(?:it(?:'s|’s| is)|that(?:'s|’s| is)|make that)?\s*"
                 r"(?:(?:in|at|to|on|for|as|with|of|from|a|an|the|not)\s+)*",

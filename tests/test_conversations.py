@@ -210,6 +210,8 @@ SLIPS = [
     ("I wake up at 7, no wait, 8.", {"wake_time=08:00"}),
     ("My dog is called Rex, I mean Max.", {"pet=Max"}),
     ("我住在广州，不对，是珠海。", {"residence=珠海"}),
+    ("我住在北京，哦不，说错了，是上海。", {"residence=上海"}),
+    ("I live in Paris, no wait, sorry, Lyon.", {"residence=Lyon"}),
     ("我住在广州，哦不，珠海。", {"residence=珠海"}),
     ("我住在广州，说错了，我住在珠海。", {"residence=珠海"}),
     ("我叫李雷，不对，叫李磊。", {"name=李磊"}),
@@ -231,6 +233,22 @@ def test_a_slip_put_right_at_once_asserts_nothing(text: str, stands: set[str]) -
     found = memories(turns(text))
     assert {f"{each.attribute}={each.value}" for each in found if each.attribute} == stands
     assert not any(each.status == "retracted" for each in found)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "I like neither tea nor coffee.",
+        "I like neither.",
+        "I like no coffee.",
+        "I like coffee no more.",
+        "I like coffee less than tea.",
+        "I have no pets.",
+    ],
+)
+def test_a_denial_inside_the_value_is_no_liking(text: str) -> None:
+    (found,) = memories(turns(text))
+    assert (found.attribute, found.value) == ("", text)
 
 
 @pytest.mark.parametrize(
