@@ -42,7 +42,9 @@ class Repairs:
                 rf"(?:(?:{hesitation})[\s,]+)*"
             )
             self._pauses = (*",;…—–-", "...")
-            self._within = re.compile(rf"\s?(?:[,;…—–]|--|\s-\s|\.\.\.)\s*(?:{marker})+", re.IGNORECASE)
+            self._within = re.compile(
+                rf"\s?(?:[,;…—–]|--|\s-\s|\.\.\.)\s*(?:{marker})+", re.IGNORECASE
+            )
             self._at_start = re.compile(rf"(?:{marker})+", re.IGNORECASE)
             self._lead = re.compile(
                 r"(?:i mean(?:t)?\b[, ]*)?(?:it(?:'s|’s| is)|that(?:'s|’s| is)|make that)?\s*"

@@ -267,8 +267,10 @@ def rows_of_query(
 ) -> RenderableType:
     """The rows of a query: a table, or where that is wider than the console, one longest column
     folded to READABLE_WIDTH aside, one block a row."""
-    if not rows or len(columns) < 2 or _fits(columns, rows, console.width):
+    if len(columns) < 2 or _fits(columns, rows, console.width):
         return _rows_table(columns, rows)
+    if not rows:
+        return Text(f"columns: {', '.join(map(shown, columns))}")
     return Group(*(_block(number, columns, row) for number, row in enumerate(rows, 1)))
 
 

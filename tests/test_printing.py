@@ -69,8 +69,13 @@ def test_nothing_of_a_row_is_lost_in_a_block() -> None:
 
 
 def test_no_rows_and_one_column_stay_a_table() -> None:
-    assert not printed(COLUMNS, [], 20)[0].startswith("row 1")
+    assert not printed(COLUMNS, [], 200)[0].startswith(("row 1", "columns"))
     assert not printed(["text"], [("word " * 50,)], 40)[0].startswith("row 1")
+
+
+def test_the_columns_of_a_wide_table_without_rows_are_named_whole() -> None:
+    (line,) = [" ".join(printed(COLUMNS, [], 40))]
+    assert line == f"columns: {', '.join(COLUMNS)}"
 
 
 def test_a_wide_query_is_readable_and_json_stays_as_it_was(tmp_path: Any) -> None:
