@@ -5,11 +5,11 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 from itertools import permutations
 
-import msgspec
 import pytest
+from dict_state import DictState
 
 from memstream.processors.extract import Extract, Reader
-from memstream.processors.pipeline import State, Value
+from memstream.processors.pipeline import State
 from memstream.processors.resolve import Resolve
 from memstream.schemas.attributes import Attribute, Attributes, InvalidAttribute, builtin
 from memstream.schemas.events import Event, MemoryChanged, Source, TurnRecorded
@@ -18,23 +18,6 @@ from memstream.schemas.memories import Memory
 SCOPE = "acme/user:u1"
 BEGUN = datetime(2025, 3, 12, 9, 30, tzinfo=UTC)  # a Wednesday
 READER = Reader(builtin())
-
-
-class DictState:
-    """State in a dict, for one conversation."""
-
-    def __init__(self) -> None:
-        self._values: dict[str, bytes] = {}
-
-    def get(self, key: str, kind: type[Value]) -> Value | None:
-        found = self._values.get(key)
-        return None if found is None else msgspec.json.decode(found, type=kind)
-
-    def put(self, key: str, value: msgspec.Struct) -> None:
-        self._values[key] = msgspec.json.encode(value)
-
-    def delete(self, key: str) -> None:
-        self._values.pop(key, None)
 
 
 def turns(*texts: str) -> list[Event]:

@@ -14,11 +14,12 @@ from hypothesis import strategies as st
 
 sys.path.insert(0, str(Path(__file__).parent))
 
+from dict_state import DictState
 from growth import assert_linear
 
 from memstream.processors.extract import Extract, Reader
 from memstream.processors.gate import GateMark
-from memstream.processors.pipeline import State, Value, key
+from memstream.processors.pipeline import State, key
 from memstream.schemas.attributes import builtin
 from memstream.schemas.events import (
     CandidateExtracted,
@@ -261,25 +262,8 @@ def test_served_text_is_never_read() -> None:
     assert (fact.value, fact.span) == ("Ulm", (len(served) + 1, len(text) - 1))
 
 
-class Store:
-    """State in a dict, for one test."""
-
-    def __init__(self) -> None:
-        self._values: dict[str, bytes] = {}
-
-    def get(self, key: str, kind: type[Value]) -> Value | None:
-        found = self._values.get(key)
-        return None if found is None else msgspec.json.decode(found, type=kind)
-
-    def put(self, key: str, value: msgspec.Struct) -> None:
-        self._values[key] = msgspec.json.encode(value)
-
-    def delete(self, key: str) -> None:
-        self._values.pop(key, None)
-
-
 def extracted(outcome: Outcome, data: Data, kind: str = "turn.recorded") -> list[Event]:
-    state: State = Store()
+    state: State = DictState()
     raw = event(data, kind)
     state.put(key(SCOPE, "event", raw.id), GateMark(outcome))
     return list(Extract(READER)(state, raw))
@@ -302,7 +286,7 @@ def test_what_the_gate_rejected_is_not_read() -> None:
 
 def test_other_events_pass_through() -> None:
     raw = event(MemoryCorrected(attribute="residence"), "memory.corrected")
-    assert list(Extract(READER)(Store(), raw)) == [raw]
+    assert list(Extract(READER)(DictState(), raw)) == [raw]
 
 
 def test_candidate_ids_differ_and_repeat() -> None:
