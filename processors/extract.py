@@ -9,7 +9,6 @@ dates made absolute, so a rule that is missing costs structure and not memory.
 from __future__ import annotations
 
 import hashlib
-from collections import Counter
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from functools import lru_cache
@@ -21,7 +20,6 @@ from memstream.processors.clauses import Speaker
 from memstream.processors.dates import find_dates
 from memstream.processors.episodes import Remainder, kept, remainder
 from memstream.processors.gate import GateMark
-from memstream.processors.introductions import REACH
 from memstream.processors.moments import annotated, first_resolved, occurred, validity_of, written
 from memstream.processors.pipeline import State, key
 from memstream.processors.rule_files import (
@@ -33,7 +31,8 @@ from memstream.processors.rule_files import (
 )
 from memstream.processors.rules import Rulebook
 from memstream.processors.sentences import Sentence, language_of, sentences
-from memstream.processors.statements import Fact, Statement, Statements
+from memstream.processors.statements import Fact, Statements
+from memstream.processors.turn_reading import TurnReading
 from memstream.processors.wording import worded
 from memstream.schemas.attributes import Attributes
 from memstream.schemas.events import (
@@ -51,8 +50,6 @@ __all__ = ["Extract", "Reader"]
 
 LONGEST_CONTEXT = 2000
 """Characters of a turn that go with each of its assertions, to find it by."""
-MOST_OF_ONE_SLOT = 32
-"""Facts that one event may state of a slot that has one value."""
 _VERSION = 4
 _LANGUAGES: tuple[Language, ...] = ("en", "zh")
 _STANDINGS: dict[str, Standing] = {
@@ -118,6 +115,7 @@ class Reader:
         self._statements: dict[Language, Statements] = {
             language: Statements(_book(language, files), attributes) for language in _LANGUAGES
         }
+        self._turns = TurnReading(self._statements, attributes)
         self.books: dict[Language, Rulebook] = {
             language: each.book for language, each in self._statements.items()
         }
@@ -171,48 +169,7 @@ class Reader:
         anchor: datetime | None,
     ) -> tuple[list[Assertion], list[bool]]:
         """The facts in the sentences, and for each sentence whether something of it is left."""
-        read: dict[tuple[str, bool], Statement] = {}
-        facts: list[tuple[Sentence, Fact]] = []
-        left: list[bool] = []
-        correcting = False
-        for at, sentence in enumerate(found):
-            if sentence.kind != "said":
-                left.append(True)
-                continue
-            place = (sentence.text, correcting)
-            if place in read:
-                left.append(not read[place].covered)
-                continue
-            statement = self._statements[language_of(sentence.text)].read(
-                sentence, speaker, anchor, correcting=correcting
-            )
-            read[place] = statement
-            if at and not statement.facts:
-                before = [each.text for each in found[max(0, at - REACH) : at]]
-                names = self._statements[language_of(sentence.text)].named(
-                    sentence, before, speaker
-                )
-                if names:
-                    facts += [(sentence, fact) for fact in names]
-                    left.append(False)
-                    continue
-            slip = None
-            if facts and not statement.facts:
-                slip = self._slip_before(facts, sentence, speaker, anchor)
-            if slip is not None:
-                facts = slip
-                left.append(False)
-                continue
-            mended = facts
-            if statement.meant is not None and not statement.facts:
-                mended = _mended(facts, *statement.meant)
-            left.append(not statement.covered and mended == facts)
-            facts = mended
-            if statement.facts:
-                facts = mended + [(sentence, fact) for fact in statement.facts]
-            correcting = statement.corrects and not statement.facts
-        stated = self._without_fiction(text, found, facts, left) if facts else []
-        stated = self._last_of_each_slot(_without_taken_back(stated), found, left)
+        stated, left = self._turns.read(text, found, speaker, anchor)
         assertions: list[Assertion] = []
         named = {sentence.start for sentence, fact in stated if fact.withdraws}
         for sentence, fact in stated:
@@ -223,79 +180,6 @@ class Reader:
                 left[found.index(sentence)] = True
             assertions.extend(made)
         return assertions, left
-
-    def _slip_before(
-        self,
-        facts: list[tuple[Sentence, Fact]],
-        sentence: Sentence,
-        speaker: Speaker,
-        anchor: datetime | None,
-    ) -> list[tuple[Sentence, Fact]] | None:
-        """The facts with the last one put right by this sentence: "No wait, Lyon." """
-        statements = self._statements[language_of(sentence.text)]
-        after = statements.repairs.at_start(sentence.text)
-        before, _ = facts[-1]
-        if after is None or language_of(before.text) != language_of(sentence.text):
-            return None
-        known = [fact for each, fact in facts if each is before]
-        right = statements.repaired(
-            before, before.text.rstrip(".。!！ "), after, known, speaker, anchor
-        )
-        if right is None:
-            return None
-        kept = [(each, fact) for each, fact in facts if each is not before]
-        return kept + [(before, fact) for fact in right.facts]
-
-    def _without_fiction(
-        self,
-        text: str,
-        found: Sequence[Sentence],
-        facts: list[tuple[Sentence, Fact]],
-        left: list[bool],
-    ) -> list[tuple[Sentence, Fact]]:
-        """The facts that are meant: none after a story or a role was announced, none in or
-        before a sentence that says it was a joke."""
-        lower = text.lower()
-        dead: set[int] = set()
-        for statements in self._statements.values():
-            match = statements.fiction.search(lower)
-            if match is not None and len(lower) == len(text):
-                dead |= {at for at, each in enumerate(found) if each.end > match.start()}
-            for at, sentence in enumerate(found):
-                if statements.jokes.search(sentence.text.lower()):
-                    dead |= {at - 1, at}
-        if not dead:
-            return facts
-        starts = {found[at].start for at in dead if at >= 0}
-        for at in dead:
-            if at >= 0:
-                left[at] = True
-        return [(sentence, fact) for sentence, fact in facts if sentence.start not in starts]
-
-    def _last_of_each_slot(
-        self,
-        facts: list[tuple[Sentence, Fact]],
-        found: Sequence[Sentence],
-        left: list[bool],
-    ) -> list[tuple[Sentence, Fact]]:
-        """At most the last ``MOST_OF_ONE_SLOT`` facts of a slot that has one value; the sentences
-        of the others stay in the episode. A slot's timeline is made anew for each fact, so a turn
-        of a thousand homes would cost a million steps."""
-        if len(facts) <= MOST_OF_ONE_SLOT:
-            return facts
-        counts: Counter[tuple[str, str, str]] = Counter()
-        chosen: list[tuple[Sentence, Fact]] = []
-        dropped: set[int] = set()
-        for sentence, fact in reversed(facts):
-            slot = (fact.subject, fact.attribute, fact.qualifier)
-            counts[slot] += self._attributes.get(fact.attribute).cardinality == "one"
-            if counts[slot] > MOST_OF_ONE_SLOT:
-                dropped.add(sentence.start)
-            else:
-                chosen.append((sentence, fact))
-        for at, sentence in enumerate(found):
-            left[at] = left[at] or sentence.start in dropped
-        return chosen[::-1]
 
     def _assertions(
         self,
@@ -544,35 +428,3 @@ def _once(found: Sequence[Assertion]) -> list[Assertion]:
         for each in reversed(found)
     }  # fmt: skip
     return list(reversed(first.values()))
-
-
-def _mended(
-    facts: list[tuple[Sentence, Fact]], right: str, wrong: str
-) -> list[tuple[Sentence, Fact]]:
-    """The facts with a slip of the same turn put right: "I meant Oslo, not Bergen"."""
-    if not wrong and len(facts) != 1:
-        return facts
-    return [
-        (sentence, msgspec.structs.replace(fact, value=right, spoken=right))
-        if not wrong or fact.value.lower() == wrong.lower()
-        else (sentence, fact)
-        for sentence, fact in facts
-    ]
-
-
-def _without_taken_back(
-    facts: list[tuple[Sentence, Fact]],
-) -> list[tuple[Sentence, Fact]]:
-    """Without facts that a later sentence of the same turn withdraws."""
-    taken = {
-        (fact.subject, fact.attribute, fact.value.lower()): at
-        for at, (_, fact) in enumerate(facts)
-        if fact.withdraws
-    }
-    if not taken:
-        return facts
-    return [
-        (sentence, fact)
-        for at, (sentence, fact) in enumerate(facts)
-        if fact.withdraws or at > taken.get((fact.subject, fact.attribute, fact.value.lower()), -1)
-    ]

@@ -7,20 +7,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from datetime import UTC, datetime
-from functools import cached_property
+from datetime import datetime
 
 import msgspec
 
-from memstream.processors.clauses import Clause, Speaker, dated_words, quoted_words
-from memstream.processors.clauses_en import english_clauses
-from memstream.processors.clauses_zh import chinese_clauses
-from memstream.processors.dates import DateSpan, find_dates
+from memstream.processors.clause_reading import Fact, Forms, SentenceReading
+from memstream.processors.clauses import Speaker
 from memstream.processors.introductions import Introductions
-from memstream.processors.regions import Value
 from memstream.processors.repairs import Repairs
-from memstream.processors.rule_files import InvalidRule, Rule
-from memstream.processors.rules import Match, Rulebook
+from memstream.processors.rule_files import InvalidRule
+from memstream.processors.rules import Rulebook
 from memstream.processors.sentence_patterns import (
     INTRODUCED_EN,
     MEANT_EN,
@@ -31,32 +27,11 @@ from memstream.processors.sentence_patterns import (
     named_relation,
 )
 from memstream.processors.sentences import Sentence, reworded
-from memstream.processors.values import VALUE_KINDS, read_values
-from memstream.processors.words import Words, split_words
+from memstream.processors.values import VALUE_KINDS
+from memstream.processors.words import split_words
 from memstream.schemas.attributes import Attributes
 
-
-class Fact(msgspec.Struct, frozen=True, gc=False, kw_only=True):
-    """What a rule read in one sentence. ``start`` and ``end`` are relative to the sentence."""
-
-    rule: Rule
-    attribute: str
-    value: str
-    spoken: str
-    subject: str
-    qualifier: str = ""
-    negative: bool = False
-    former: bool = False
-    dates: tuple[DateSpan, ...] = ()
-    reason: str = ""
-    previous: str = ""
-    species: str = ""
-    topic: str = ""
-    withdraws: bool = False
-    corrects: bool = False
-    """Where it is said to mend an earlier slip."""
-    start: int
-    end: int
+__all__ = ["Fact", "Statement", "Statements"]
 
 
 class Statement(msgspec.Struct, frozen=True, gc=False):
@@ -97,6 +72,7 @@ class Statements:
         self.jokes = AnyPhrase(book.grammar("jokes"), book.language)
         self.claims = AnyPhrase(book.grammar("second_person_claims"), book.language)
         self._introduced = INTRODUCED_EN if book.language == "en" else introduced_zh(book)
+        self._forms = Forms(book, attributes, self._introduced, self._named)
         self.repairs = Repairs(book)
         self.introductions = Introductions(book)
         self._meant = (MEANT_EN,) if book.language == "en" else (MEANT_ZH, MEANT_ZH_ALONE)
@@ -187,7 +163,7 @@ class Statements:
         triggers = book.possible(triggers, words.norm)
         if not (triggers or named or introduced):
             return Statement(corrects=corrects, meant=meant)
-        reading = _Reading(self, sentence, speaker, anchor, words, correcting)
+        reading = SentenceReading(self._forms, sentence, speaker, anchor, words, correcting)
         facts: list[Fact] = []
         covered = True
         for index, clause in enumerate(reading.clauses):
@@ -208,393 +184,3 @@ class Statements:
                 said = match.groupdict()
                 return said["right"].strip(), (said.get("wrong") or "").strip()
         return None
-
-    def introduced(self, text: str) -> re.Match[str] | None:
-        """ "Hi, I'm Anna"."""
-        return self._introduced.match(text)
-
-    def named_relations(self, text: str) -> list[re.Match[str]]:
-        """ "my wife Anna" wherever it stands."""
-        return [] if self._named is None else list(self._named.finditer(text))
-
-
-class _Reading:
-    """One sentence being read."""
-
-    def __init__(
-        self,
-        owner: Statements,
-        sentence: Sentence,
-        speaker: Speaker,
-        anchor: datetime | None,
-        words: Words,
-        correcting: bool,
-    ) -> None:
-        self._owner = owner
-        self._book = owner.book
-        self._sentence = sentence
-        self._text = sentence.text
-        self._speaker = speaker
-        self._anchor = anchor
-        self._words = words
-        self._correcting = correcting
-        self._used: set[int] = set()
-
-    @cached_property
-    def clauses(self) -> list[Clause]:
-        book = self._book
-        dates = find_dates(self._text, self._anchor, book.language)
-        dated = dated_words(self._words, dates, book)
-        quoted = quoted_words(self._words, self._sentence.quotes)
-        split = english_clauses if book.language == "en" else chinese_clauses
-        return split(self._words, dated, quoted, book, self._speaker)
-
-    @cached_property
-    def _corrects_anywhere(self) -> bool:
-        return any(clause.correction for clause in self.clauses)
-
-    def facts_of(self, clause: Clause, index: int, triggers: Sequence[str]) -> list[Fact]:
-        """The facts of the first rule that fits the clause and finds good values."""
-        self._correcting = self._correcting or clause.correction
-        if not clause.alive or not len(clause.words):
-            return []
-        found: list[Fact] = []
-        for match in self._book.matches(clause.words.norm, triggers):
-            again = found and (match.rule.dates != "value" or match.rule.id == found[-1].rule.id)
-            if again or not self._may(match, clause):
-                continue
-            facts = self._facts(match, clause)
-            if facts and not found:
-                facts = facts + self._contrasted(match, clause, index, facts)
-            found.extend(facts)
-        return [each for fact in found for each in self._with_the_contrary(fact)]
-
-    def _with_the_contrary(self, fact: Fact) -> list[Fact]:
-        """A denial that states the opposite: "I don't like tea". What only ended ("I used to like
-        tea") states nothing."""
-        attribute = self._owner.attributes.get(fact.attribute)
-        denied = fact.negative and fact.rule.polarity == "positive" and not fact.former
-        if not denied or not attribute.denial_states_opposite:
-            return [fact]
-        said = attribute.en_not if self._book.language == "en" else attribute.zh_not
-        contrary = msgspec.structs.replace(
-            fact, attribute=attribute.opposite, negative=False, withdraws=False, corrects=False,
-            rule=msgspec.structs.replace(fact.rule, id=f"{fact.rule.id}.not", text=said),
-        )  # fmt: skip
-        return [fact, contrary] if fact.withdraws else [contrary]
-
-    def is_covered(self, clause: Clause, facts: Sequence[Fact]) -> bool:
-        """Whether the facts say all that the clause says, up to two small words."""
-        if id(clause) in self._used:
-            return True
-        if not facts:
-            return clause.correction
-        if any(fact.reason for fact in facts):
-            return True
-        end = max(fact.end for fact in facts)
-        words = clause.words
-        after = [at for at in range(len(words)) if words.start[at] >= end]
-        trailing = self._book.phrase_list("trailing")
-        left = [words.norm[at] for at in after if words.norm[at].isalnum()]
-        if self._book.language == "zh":
-            return len(left) <= 4
-        return len(left) <= 2 or trailing.length_at(left, 0) >= len(left) - 1
-
-    def relations(self, known: Sequence[Fact]) -> list[Fact]:
-        """Names of people and animals the speaker is related to, wherever they stand."""
-        found: list[Fact] = []
-        for match in self._owner.named_relations(self._text):
-            clause = self._clause_at(match.start())
-            name = match.group("name")
-            attribute = self._book.relations.get(match.group("relation").lower(), "")
-            quoted = any(a <= match.start() < b for a, b in self._sentence.quotes)
-            if clause is None or not clause.alive or quoted or not attribute:
-                continue
-            first = name.split()[0]
-            if first.lower() in self._book.phrase_list("not_names") or not first[1:].islower():
-                continue
-            if any(fact.attribute == attribute and fact.value == name for fact in [*known, *found]):
-                continue
-            found.append(
-                Fact(
-                    rule=_RELATION, attribute=attribute, value=name, spoken=name,
-                    subject=self._speaker.name, start=match.start(), end=match.end("name"),
-                    species=match.group("relation").lower() if attribute == "pet" else "",
-                )
-            )  # fmt: skip
-        return found
-
-    def introduction(self, known: Sequence[Fact]) -> list[Fact]:
-        """The name in "Hi, I'm Anna", unless it is a word that only looks like one."""
-        match = self._owner.introduced(self._text)
-        clause = None if match is None else self._clause_at(match.start("name"))
-        if match is None or clause is None or not clause.alive or clause.negated or known:
-            return []
-        name = match.group("name")
-        words = split_words(self._book.language, name).norm
-        if any(self._book.phrase_list(each).anywhere(words) for each in _NOT_INTRODUCED):
-            return []
-        return [
-            Fact(
-                rule=_INTRODUCTION, attribute="name", value=name, spoken=name,
-                subject=self._speaker.name, start=match.start("said"), end=match.end("name"),
-            )
-        ]  # fmt: skip
-
-    def _clause_at(self, position: int) -> Clause | None:
-        found = None
-        for clause in self.clauses:
-            if clause.spoken.start[0] <= position:
-                found = clause
-        return found
-
-    def _may(self, match: Match, clause: Clause) -> bool:
-        rule = match.rule
-        if clause.subject not in rule.subjects:
-            return False
-        if rule.attribute == "{relation}" and not clause.relation:
-            return False
-        if rule.attribute == "name" and clause.relation:
-            return False
-        if (clause.negated or clause.former) and rule.negative == "blocks":
-            return False
-        if rule.negative == "needs" and not clause.negated:
-            return False
-        if rule.whole and not match.captures and not self._only_trails(clause.words, match.end):
-            return False
-        return not (rule.needs_date and not any(date.unresolved is None for date in clause.dates))
-
-    def _only_trails(self, words: Words, start: int) -> bool:
-        """Whether nothing but trailing adverbs and signs stands from a word on."""
-        trailing = self._book.phrase_list("trailing")
-        while start < len(words):
-            length = trailing.length_at(words.norm, start)
-            if not length and words.norm[start].isalnum():
-                return False
-            start += max(1, length)
-        return True
-
-    def _facts(self, match: Match, clause: Clause) -> list[Fact]:
-        rule, book = match.rule, self._book
-        if rule.ends:
-            return self._endings(match, clause)
-        values = self._main_values(match, clause)
-        if not values:
-            return []
-        topic = previous = species = ""
-        qualifier = clause.qualifier if rule.attribute in _QUALIFIED else ""
-        also: list[tuple[str, Value]] = []
-        for name, (start, end) in match.captures.items():
-            if name == "value":
-                continue
-            kind = match.kinds[name]
-            if kind == "action" or (name == "previous" and kind == "thing"):
-                kind = "short"
-            read = read_values(self._text, clause.words, start, end, kind, rule, book)
-            if not read:
-                return []
-            if name == "topic" and "{topic}" in rule.attribute:
-                topic = read[0].value.lower()
-            elif name == "previous":
-                previous = read[0].value
-            elif name == "species":
-                species = read[0].value
-            elif name == "qualifier":
-                qualifier = read[0].value
-            elif name in rule.also:
-                also.append((rule.also[name], read[0]))
-        if rule.value == "version":
-            topic = self._versioned(clause.words, match)
-        if rule.value == "habit":
-            qualifier = self._frequency(clause.words, match)
-        negated = clause.negated and rule.negative != "needs"
-        negative = negated != (rule.polarity == "negative")
-        first = clause.spoken.start[0]
-        last = 0
-        if match.captures.get("value", (0, 0))[1] < match.end:
-            last = clause.words.end[match.end - 1]
-        attribute = self._attribute(rule, topic, clause)
-        facts = [
-            Fact(
-                rule=rule,
-                attribute=attribute,
-                value=rule.fixed.replace("{value}", value.value) or value.value,
-                spoken=value.spoken
-                if rule.text
-                else rule.fixed.replace("{value}", value.spoken) or value.spoken,
-                subject=self._subject(rule, clause),
-                qualifier=value.qualifier or qualifier,
-                negative=negative,
-                former=clause.former,
-                dates=tuple(clause.dates),
-                reason=value.reason or self._reason_after(clause),
-                previous=previous,
-                species=species,
-                topic=topic,
-                corrects=self._correcting,
-                withdraws=negative and (self._correcting or self._corrects_anywhere),
-                start=min(first, value.start),
-                end=max(last, value.end),
-            )
-            for value in values
-        ]
-        for name, value in also:
-            if facts[0].negative:
-                continue
-            facts.append(
-                msgspec.structs.replace(
-                    facts[0], attribute=name, value=value.value, spoken=value.spoken, qualifier="",
-                    end=value.end, previous="",
-                )
-            )  # fmt: skip
-        return facts
-
-    def _endings(self, match: Match, clause: Clause) -> list[Fact]:
-        """What a clause ends without naming it: "I quit my job"."""
-        last = max(match.end - 1, 0)
-        return [
-            Fact(
-                rule=match.rule,
-                attribute=attribute,
-                value="",
-                spoken="",
-                subject=self._subject(match.rule, clause),
-                negative=True,
-                dates=tuple(clause.dates),
-                reason=self._reason_after(clause),
-                start=clause.spoken.start[0],
-                end=clause.words.end[last],
-            )
-            for attribute in match.rule.ends
-        ]
-
-    def _main_values(self, match: Match, clause: Clause) -> list[Value]:
-        rule, words = match.rule, clause.words
-        if "value" in match.captures:
-            start, end = match.captures["value"]
-            kind = match.kinds["value"]
-            if end == len(words) and clause.ended_by in _LEFT_OPEN.get(kind, ()):
-                return []
-            found = read_values(self._text, words, start, end, kind, rule, self._book)
-            if (
-                rule.whole
-                and found
-                and end == len(words)
-                and not self._ends_there(words, found[-1])
-            ):
-                return []
-            if rule.whole and end < len(words) and not self._only_trails(words, match.end):
-                return []
-            return found
-        start_char = words.start[0]
-        end_char = words.end[max(0, match.end - 1)]
-        if rule.dates == "value":
-            date = next(each for each in clause.dates if each.unresolved is None)
-            if date.start is None or date.granularity != "day":
-                return []
-            value = _birthday(date.start, date, self._anchor)
-            return [Value(value, date.text, start_char, max(end_char, date.end_char))]
-        if rule.value.startswith("<"):
-            said = self._text[start_char:end_char]
-            return [Value(said, said, start_char, end_char)]
-        return [Value(rule.fixed, rule.fixed, start_char, end_char)] if rule.fixed else []
-
-    def _frequency(self, words: Words, match: Match) -> str:
-        """How often, in the speaker's words: the entry of the list beside the value."""
-        often = self._book.phrase_list("frequency")
-        start, end = match.captures["value"]
-        begin = 0 if start else end
-        length = often.length_at(words.norm, begin)
-        if not length:
-            return ""
-        return self._text[words.start[begin] : words.end[begin + length - 1]].lower()
-
-    def _versioned(self, words: Words, match: Match) -> str:
-        """What has the version: the entry of the list right before the value."""
-        end = match.captures["value"][0]
-        length = self._book.phrase_list("versioned").length_before(words.norm, end)
-        return " ".join(words.norm[end - length : end])
-
-    def _ends_there(self, words: Words, value: Value) -> bool:
-        after = [at for at in range(len(words)) if words.start[at] >= value.end]
-        return not after or self._only_trails(words, after[0])
-
-    def _attribute(self, rule: Rule, topic: str, clause: Clause) -> str:
-        if rule.attribute == "{relation}":
-            return self._book.relations[clause.relation]
-        if "{topic}" in rule.attribute:
-            topic = self._book.labels.get(topic, topic)
-            return rule.attribute.replace("{topic}", re.sub(r"[\s.-]+", "_", topic))
-        return rule.attribute
-
-    def _subject(self, rule: Rule, clause: Clause) -> str:
-        if rule.project:
-            return "project"
-        if rule.attribute == "{relation}" or clause.subject == "none":
-            return self._speaker.name
-        return clause.who
-
-    def _reason_after(self, clause: Clause) -> str:
-        """The words of a following clause that give the reason."""
-        at = self.clauses.index(clause) + 1
-        if at >= len(self.clauses) or self.clauses[at].lead not in _REASONS:
-            return ""
-        following = self.clauses[at]
-        self._used.add(id(following))
-        spoken = following.spoken
-        words = self._text[spoken.start[0] : spoken.end[-1]].strip(" ,.;!?，。；！")
-        return f"{following.lead}{' ' if self._book.language == 'en' else ''}{words}"
-
-    def _contrasted(
-        self, match: Match, clause: Clause, index: int, facts: Sequence[Fact]
-    ) -> list[Fact]:
-        """ "I live in Oslo, not Bergen": what is not the case."""
-        if index + 1 >= len(self.clauses) or "value" not in match.captures:
-            return []
-        following = self.clauses[index + 1]
-        one = self._owner.attributes.get(facts[0].attribute).cardinality == "one"
-        joint = "" if self._book.language == "zh" else " "
-        denied = following.lead == "not" or joint.join(following.spoken.norm).startswith(_CONTRASTS)
-        if not denied or facts[0].negative:
-            return []
-        start = 0
-        while start < len(following.words) and following.words.norm[start] in _BEFORE_CONTRAST:
-            start += 1
-        values = read_values(
-            self._text, following.words, start, len(following.words), match.kinds["value"],
-            match.rule, self._book,
-        )  # fmt: skip
-        if not values:
-            return []
-        self._used.add(id(following))
-        if one and match.rule.tense == "change" and not self._correcting:
-            return []
-        return [
-            msgspec.structs.replace(
-                facts[0], value=value.value, spoken=value.spoken, negative=True,
-                withdraws=self._correcting or one, start=value.start, end=value.end, previous="",
-                reason="",
-            )
-            for value in values
-        ]  # fmt: skip
-
-
-_LEFT_OPEN = {
-    "thing": frozenset("that which who whom whose where when whenever how if unless than".split()),
-    "action": frozenset((":", "：", "if", "unless", "that")),
-    "name": frozenset(("and", "or")),
-}
-"""What ends a clause so that a value before it is not all that was meant."""
-_CONTRASTS = ("不是", "而不是", "not")
-_REASONS = frozenset(("because", "因为", "由于"))
-_BEFORE_CONTRAST = frozenset("not in at to for as from with on the 是 在".split())
-_QUALIFIED = frozenset(("wake_time", "sleep_time", "habit"))
-_INTRODUCTION = Rule(id="name.introduced", say=(), confidence=0.8)
-_NOT_INTRODUCED = ("not_names", "nationality", "places", "jobs", "diet", "faiths", "condition")
-_RELATION = Rule(id="relation.named_in_passing", say=(), confidence=0.85)
-
-
-def _birthday(start: datetime, date: DateSpan, anchor: datetime | None) -> str:
-    """A birthday in ISO form: with the year where it was said, else MM-DD."""
-    local = start.astimezone(UTC if anchor is None else anchor.tzinfo)
-    return local.strftime("%m-%d" if date.relative else "%Y-%m-%d")

@@ -23,7 +23,7 @@ from simulation import BEGINNING, LATER, MEMORY_DISK, versions
 
 from memstream import Memory, Scope
 from memstream.processors.capture import decode_text
-from memstream.processors.extract import MOST_OF_ONE_SLOT
+from memstream.processors.turn_reading import MOST_OF_ONE_SLOT
 from memstream.schemas.errors import (
     InvalidEvent,
     InvalidScope,
