@@ -50,13 +50,16 @@ LARGEST_PART_BYTES = 65_536
 _SMALLEST_PART_BYTES = 64
 _DEEPEST_ARGUMENTS = 64
 
+Span = tuple[int, int]
+Spans = tuple[Span, ...]
+
 
 def capture(event: Event, *, largest_part: int = LARGEST_PART_BYTES) -> list[Event]:
     """The events to append for one event as the API or an importer built it.
 
     One event, or several where its text has more than ``largest_part`` UTF-8 bytes (at least
-    64): the first part keeps the id, part n gets derived_id(subject, id, "part", n). Joined, the
-    parts are the cleaned text; ``Part.offset`` counts its characters.
+    64): the first part keeps the id, the others have those of ``Part.ids``. Joined, the parts are
+    the cleaned text; ``Part.offset`` counts its characters.
 
     Raises ``InvalidEvent`` with all faults of the event.
     """
@@ -69,20 +72,13 @@ def capture(event: Event, *, largest_part: int = LARGEST_PART_BYTES) -> list[Eve
         # What the codec has to say belongs to the same answer, as far as it can be said at all.
         raise InvalidEvent(_named(event), faults + _further_faults(event, faults))
     source = _clamped(event)
-    data, parts = _captured(event.data, largest_part, faults)
+    data, cuts = _captured(event.data, largest_part, faults)
     if faults:
         raise InvalidEvent(_named(event), faults)
     if source is not event.source or data is not event.data:
         event = msgspec.structs.replace(event, source=source, data=data)
-    if len(parts) < 2:
-        return [validated(event, where=_named(event))]
-    ids = [event.id] + [
-        derived_id(event.subject, event.id, "part", str(index)) for index in range(1, len(parts))
-    ]
-    return [
-        validated(msgspec.structs.replace(event, id=name, data=part), where=_named(event))
-        for name, part in zip(ids, parts, strict=True)
-    ]
+    events = [event] if len(cuts) < 2 else _pieces(event, cuts)
+    return [validated(each, where=_named(event)) for each in events]
 
 
 def decode_text(raw: bytes, where: str) -> str:
@@ -146,8 +142,8 @@ _LABELS: dict[type[Data], tuple[str, ...]] = {
 _TEXT_FIELDS = {kind: _CONTENT[kind] + _LABELS[kind] for kind in RAW_TYPES.values()}
 
 
-def _captured(data: Data, limit: int, faults: list[Fault]) -> tuple[Data, list[Data]]:
-    """The data cleaned and redacted, and its parts where it must be split."""
+def _captured(data: Data, limit: int, faults: list[Fault]) -> tuple[Data, list[Span]]:
+    """The data cleaned and redacted, and the [start, end) of its parts where it must be split."""
     kind = type(data)
     changes: dict[str, Any] = {}
     for name in _LABELS[kind]:
@@ -183,7 +179,7 @@ def _captured(data: Data, limit: int, faults: list[Fault]) -> tuple[Data, list[D
     if changes:
         data = msgspec.structs.replace(data, **changes)
     if isinstance(data, MemoryStated):
-        return data, _parts_of_statement(data, limit, faults)
+        return data, _cuts_of_statement(data, limit, faults)
     return data, []
 
 
@@ -192,7 +188,7 @@ def _cleaned_item(item: ServedItem) -> ServedItem:
     return item if cleaned == item.key else msgspec.structs.replace(item, key=cleaned)
 
 
-def _captured_text(data: Text, changes: dict[str, Any], limit: int) -> tuple[Text, list[Data]]:
+def _captured_text(data: Text, changes: dict[str, Any], limit: int) -> tuple[Text, list[Span]]:
     given = data.text
     text = clean_text(given)
     spans = _merged(data.served_spans)
@@ -202,7 +198,7 @@ def _captured_text(data: Text, changes: dict[str, Any], limit: int) -> tuple[Tex
             for start, end in spans
         )
     text, spans = _redact_with_spans(text, spans)
-    pieces: list[tuple[int, int]] = []
+    pieces: list[Span] = []
     if len(text) * 4 > limit and len(text.encode()) > limit:
         pieces = pieces_of(text, limit)
         while hidden := _secrets_of_pieces(text, pieces):
@@ -217,25 +213,10 @@ def _captured_text(data: Text, changes: dict[str, Any], limit: int) -> tuple[Tex
         changes["redactions"] = redactions
     if changes:
         data = msgspec.structs.replace(data, **changes)
-    if len(pieces) < 2:
-        return data, []
-    base = data.part.offset if data.part else 0
-    return (
-        data,
-        [
-            msgspec.structs.replace(
-                data,
-                text=clean_text(text[start:end]),  # a chain of joined pictures can be cut in two
-                served_spans=_within(spans, start, end),
-                redactions=tuple(_redactions(text[start:end])),
-                part=Part(index, len(pieces), base + start),
-            )
-            for index, (start, end) in enumerate(pieces)
-        ],
-    )
+    return data, pieces
 
 
-def _parts_of_statement(data: MemoryStated, limit: int, faults: list[Fault]) -> list[Data]:
+def _cuts_of_statement(data: MemoryStated, limit: int, faults: list[Fault]) -> list[Span]:
     """A free text that is too long becomes several statements; a value cannot be split."""
     for name in ("subject", "attribute", "value", "qualifier"):
         size = len(getattr(data, name).encode())
@@ -245,14 +226,32 @@ def _parts_of_statement(data: MemoryStated, limit: int, faults: list[Fault]) -> 
                     f"$.data.{name}", f"has {size} bytes; at most {limit}", "state it as free text"
                 )
             )
-    if len(data.text.encode()) <= limit:
-        return []
-    return [
-        msgspec.structs.replace(
-            data, text=data.text[start:end], redactions=tuple(_redactions(data.text[start:end]))
+    return pieces_of(data.text, limit) if len(data.text.encode()) > limit else []
+
+
+def _pieces(event: Event, cuts: list[Span]) -> list[Event]:
+    """The events that an oversize text becomes. What names the whole leaves out when it was said,
+    which a repeated call may tell otherwise."""
+    data, source, replace = event.data, event.source, msgspec.structs.replace
+    assert isinstance(data, Text | MemoryStated), "nothing else is cut"
+    said = msgspec.json.encode(data, order="deterministic").decode()
+    whole = derived_id(event.type, source.kind, str(source.trust), said)
+    base = data.part.offset if data.part else 0
+    first = Part(0, len(cuts), base, event.id, whole)
+    pieces: list[Event] = []
+    for index, (name, (start, end)) in enumerate(
+        zip(first.ids(event.subject, event.id), cuts, strict=True)
+    ):
+        piece = replace(
+            data,
+            text=clean_text(data.text[start:end]),  # a chain of joined pictures can be cut in two
+            redactions=tuple(_redactions(data.text[start:end])),
+            part=replace(first, index=index, offset=base + start),
         )
-        for start, end in pieces_of(data.text, limit)
-    ]
+        if isinstance(piece, Text):
+            piece = replace(piece, served_spans=_within(piece.served_spans, start, end))
+        pieces.append(replace(event, id=name, data=piece))
+    return pieces
 
 
 def _arguments(
@@ -300,9 +299,6 @@ def _argument(
 
 
 # --- redaction and spans --------------------------------------------------------------------------
-
-Span = tuple[int, int]
-Spans = tuple[Span, ...]
 
 
 def _is_placeholder(text: str) -> bool:

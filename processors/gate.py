@@ -97,6 +97,12 @@ class ServedMark(msgspec.Struct, frozen=True, gc=False):
     at: datetime
 
 
+class _Whole(msgspec.Struct, frozen=True, gc=False):
+    """State: which text has the id that its pieces name."""
+
+    name: str
+
+
 class _Seen(msgspec.Struct, frozen=True, gc=False):
     """State: a text was said before."""
 
@@ -111,6 +117,7 @@ class _Decision(msgspec.Struct, frozen=True, gc=False):
 
 
 _RECORDED = _Decision("stored", "recorded", 1.0)
+_ANOTHER = _Decision("rejected", "a piece of another text than is recorded under its id")
 _REVIEWABLE = ("held", "quarantined")
 
 
@@ -145,7 +152,7 @@ class Gate:
         mark = key(event.subject, "event", event.id)
         if state.get(mark, GateMark) is not None:
             return []
-        decision = self._decide(state, event)
+        decision = _ANOTHER if _is_of_another(state, event) else self._decide(state, event)
         state.put(mark, GateMark(decision.outcome))
         decisions = [self._decided(event, 0, event.id, decision)]
         if isinstance(event.data, ReviewDecided):
@@ -376,6 +383,22 @@ class Gate:
             elif not line.endswith((":", "：")) and read_turn(line).statements:
                 return False
         return echoed > 0
+
+
+def _is_of_another(state: State, event: Event) -> bool:
+    """Whether it is a piece of a text that came second under its id. What came first has the id:
+    an event that was not split, or all pieces of one text, in whichever order they come."""
+    part = event.part
+    if part is None or not part.whole:
+        return False
+    place = key(event.subject, "whole", part.of)
+    there = state.get(place, _Whole)
+    if there is not None:
+        return there.name != part.whole
+    if part.index and state.get(key(event.subject, "event", part.of), GateMark) is not None:
+        return True
+    state.put(place, _Whole(part.whole))
+    return False
 
 
 @cache

@@ -57,6 +57,9 @@ class SealedRow(msgspec.Struct, frozen=True, gc=False):
     key_id: str
     payload: bytes
     recordedtime: datetime | None = None
+    goes_with: str = ""
+    """For the append alone: the id of a row before it in the same call. Where that one was there
+    already, this one is not appended either."""
 
 
 class Codec:
@@ -97,12 +100,13 @@ class Codec:
             return row.payload
         return self._open(row.key_id, row.subject, row.id, row.payload)
 
-    def says_the_same(self, row: SealedRow, event: Event) -> bool:
-        """Whether the row holds what the event says: its type, source and data. When it was said
-        does not count, as a repeated call may take another moment for it. Raises ``KeyDestroyed``,
-        ``SealBroken`` or ``UnknownEventType``."""
+    def says_the_same(self, row: SealedRow, event: Event, *, timed: bool) -> bool:
+        """Whether the row holds what the event says: its type, source, data and, where ``timed``,
+        when it was said. Raises ``KeyDestroyed``, ``SealBroken`` or ``UnknownEventType``."""
         source = event.source
         if (row.type, row.source_kind, row.trust) != (event.type, source.kind, source.trust):
+            return False
+        if timed and (row.time, row.time.utcoffset()) != (event.time, event.time.utcoffset()):
             return False
         asked = _ENCODER.encode(event.data)
         return self.plain(row) == asked or _ENCODER.encode(self.from_row(row).data) == asked

@@ -14,6 +14,7 @@ from typing import Any, Literal
 
 import msgspec
 
+from memstream.schemas.ids import derived_id
 from memstream.schemas.memories import Assertion, Memory, Outcome
 
 SourceKind = Literal["user_said", "tool_result", "model_derived", "document", "admin_edit"]
@@ -70,13 +71,27 @@ class Redaction(msgspec.Struct, frozen=True, gc=False, forbid_unknown_fields=Tru
     end: int
 
 
-class Part(msgspec.Struct, frozen=True, gc=False, forbid_unknown_fields=True):
+class Part(msgspec.Struct, frozen=True, gc=False, omit_defaults=True, forbid_unknown_fields=True):
     """One piece of an oversize text: its index, how many there are, and its first character's
     offset in the original text."""
 
     index: int
     count: int
     offset: int
+    of: str = ""
+    """The id of the event that was split, which its first piece has."""
+    whole: str = ""
+    """Names all that was said, by its content: pieces of another text recorded under the same id
+    have another. Empty, as ``of``, where an earlier release split it."""
+
+    def ids(self, subject: str, event_id: str) -> list[str]:
+        """The ids of all pieces of the event, the first, which is its own, among them."""
+        named = (self.whole,) if self.whole else ()
+        others = (
+            derived_id(subject, event_id, "part", str(index), *named)
+            for index in range(1, self.count)
+        )
+        return [event_id, *others]
 
 
 class Text(Data, frozen=True, kw_only=True):
@@ -141,6 +156,7 @@ class MemoryStated(Data, frozen=True, kw_only=True):
     valid_to: datetime | None = None
     expires_at: datetime | None = None
     redactions: tuple[Redaction, ...] = ()
+    part: Part | None = None
 
 
 class MemoryCorrected(Data, frozen=True, kw_only=True):
@@ -302,6 +318,11 @@ class Event(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     data: Data
     recordedtime: datetime | None = None
     dataversion: int = 1
+
+    @property
+    def part(self) -> Part | None:
+        """Which piece of an oversize text it is; None where it is no piece."""
+        return self.data.part if isinstance(self.data, Text | MemoryStated) else None
 
     @property
     def observed_at(self) -> datetime:

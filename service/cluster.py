@@ -9,7 +9,7 @@ directory. Analytics are beside the projector's index, in DuckDB.
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from datetime import datetime
 from pathlib import Path
@@ -38,6 +38,7 @@ from memstream.service.cluster_settings import ClusterSettings, NotOnKafka, gene
 from memstream.service.directory import Files, stamp_of
 from memstream.service.later import Later
 from memstream.service.naming import event_named
+from memstream.service.repeating import Groups, answers, rows_of
 from memstream.service.reports import (
     Diagnosis,
     ErasureReport,
@@ -164,21 +165,15 @@ class ClusterHost:
 
     # Recording
 
-    def append(self, groups: Sequence[Sequence[Event]]) -> list[Position]:
-        """Appends all events durably; one position per group, at the group's last event."""
-        events = [event for group in groups for event in group]
-        rows = [self.codec.to_row(event) for event in events]
+    def append(self, groups: Groups, *, timeless: Collection[str] = ()) -> list[Position]:
+        """Appends all events durably; one position per group, at the group's last event. See
+        ``answers`` for ``timeless``; only what this process appended lately is compared."""
+        rows = rows_of(self.codec, groups)
         positions = self.log.append(rows)
-        appended_again(self, events, rows)
+        appended_again(self, [event for group in groups for event in group], rows)
         if self._worker is not None:
             self._worker.wake()
-        found: list[Position] = []
-        at = 0
-        for group in groups:
-            first, last = positions[at], positions[at + len(group) - 1]
-            found.append(msgspec.structs.replace(first, offset=last.offset))
-            at += len(group)
-        return found
+        return answers(self.log, self.codec, groups, positions, timeless)
 
     def append_later(self, events: Sequence[Event]) -> None:
         """Appends without making the caller wait. ``flush`` and ``close`` wait for it."""

@@ -25,9 +25,8 @@ from memstream.processors.carriers import Content, Plan, carries, planned, scrub
 from memstream.processors.standard import standard_pipeline
 from memstream.schemas.codec import SealedRow
 from memstream.schemas.counting import quantity
-from memstream.schemas.errors import KeyDestroyed, NotFound, SealBroken
-from memstream.schemas.events import ErasureRequested, Event, Text
-from memstream.schemas.ids import derived_id
+from memstream.schemas.errors import KeyDestroyed, SealBroken
+from memstream.schemas.events import ErasureRequested, Event
 from memstream.schemas.memories import Memory
 from memstream.schemas.scope import Scope
 from memstream.service.erasing import (
@@ -36,6 +35,7 @@ from memstream.service.erasing import (
     needles_of,
     request_of,
     spelled,
+    with_pieces,
 )
 from memstream.service.reports import ErasureReport
 from memstream.service.searching import files_that_hold
@@ -69,7 +69,9 @@ def erased_on_kafka(
     new_key, _ = host.ring.rotate(path)
     history = history_of(host, path)
     events = readable(host.codec, history)
-    asked = () if event_id is None else _with_parts(history, events, event_id, path)
+    asked: tuple[str, ...] = ()
+    if event_id is not None:
+        asked = with_pieces(events, path, event_id, there=event_id in history.events)
     before = derived_versions(standard_pipeline(), events.values())
     plan, done = planned(events, before, asked), _Done({}, {}, [])
     position: Position | None = None
@@ -253,19 +255,6 @@ def _derived_keys(host: ClusterHost, path: str) -> dict[str, list[str]]:
 
 
 # Planning
-
-
-def _with_parts(
-    history: ScopeHistory, events: Mapping[str, Event], event_id: str, path: str
-) -> tuple[str, ...]:
-    """The event's id and, of an oversize event, those of its other parts. Raises ``NotFound``."""
-    if event_id not in history.events:
-        raise NotFound(f"event {event_id!r} is not in {path}; nothing was erased")
-    event = events.get(event_id)
-    part = event.data.part if event is not None and isinstance(event.data, Text) else None
-    count = 1 if part is None else part.count
-    others = [derived_id(path, event_id, "part", str(index)) for index in range(1, count)]
-    return (event_id, *others)
 
 
 def _sealing(history: ScopeHistory, alive: Sequence[str], names: set[str]) -> list[str]:

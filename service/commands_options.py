@@ -317,7 +317,7 @@ def answer_position(position: Position, *, as_json: bool) -> None:
         return
     verb = "already there" if position.duplicate else "recorded"
     if position.differs:
-        verb = "not recorded, already there with other content"
+        verb = "not recorded, already there with other content or time"
     typer.echo(
         f"{verb}: event {position.event} (partition {position.partition}, offset {position.offset})"
     )

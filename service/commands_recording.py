@@ -391,6 +391,6 @@ def _differing(places: Sequence[str]) -> str:
     """What to do about ids that were there already and say something else in this file."""
     more = f" and {len(places) - _NAMED:,} more (--json names all)" if len(places) > _NAMED else ""
     return (
-        f"there already with other content: {'; '.join(places[:_NAMED])}{more}. What was recorded "
-        "first is kept; to record what is new, give it an id of its own"
+        f"there already with other content or time: {'; '.join(places[:_NAMED])}{more}. What was "
+        "recorded first is kept; to record what is new, give it an id of its own"
     )

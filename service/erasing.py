@@ -21,7 +21,7 @@ from memstream.schemas.errors import (
     SealBroken,
     UnknownEventType,
 )
-from memstream.schemas.events import TRUST_CEILING, ErasureRequested, Event, Source, Text
+from memstream.schemas.events import TRUST_CEILING, ErasureRequested, Event, Source
 from memstream.schemas.ids import content_key, derived_id, served_key
 from memstream.schemas.memories import Memory
 from memstream.schemas.scope import Scope
@@ -47,7 +47,10 @@ def erased(host: Host, scope: Scope, event_id: str | None, reason: str) -> Erasu
     whole = event_id is None
     readable = _readable(host, scope)
     before = host.versions(scope)
-    asked = () if event_id is None else _with_parts(host, scope, event_id)
+    asked: tuple[str, ...] = ()
+    if event_id is not None:
+        there = host.files.log.find(scope.path, event_id) is not None
+        asked = with_pieces(readable, scope.path, event_id, there=there)
     plan = planned(readable, before, asked)
     names = (*asked, *plan.with_them)
     victims = [each for name, each in readable.items() if whole or name in names]
@@ -61,7 +64,8 @@ def erased(host: Host, scope: Scope, event_id: str | None, reason: str) -> Erasu
     keys_before = len(ring.destroyed(scope.path))
     # The request is sealed under the new key; what is to go stays under the keys before it.
     ring.rotate(scope.path)
-    host.append([[request_of(host.clock, scope, names, reason), *plan.restated]])
+    request = request_of(host.clock, scope, names, reason)
+    host.append([[each] for each in (request, *plan.restated)])
     host.flush()
     host.files.forget_copies(host.generation)
     renewed, left = renewed_snapshots(host, scope.path, (*names, *plan.scrubbed))
@@ -110,19 +114,18 @@ def request_of(
     )
 
 
-def _with_parts(host: Host, scope: Scope, event_id: str) -> tuple[str, ...]:
-    """The event's id and, of an oversize event, those of its other parts. Raises ``NotFound``."""
-    held = host.files.log.find(scope.path, event_id)
-    if held is None:
-        raise NotFound(f"event {event_id!r} is not in {scope.path}; nothing was erased")
-    try:
-        data = host.files.codec.from_row(held.row).data
-    except (KeyDestroyed, InvalidEvent, SealBroken, UnknownEventType):
-        return (event_id,)
-    part = data.part if isinstance(data, Text) else None
-    count = 1 if part is None else part.count
-    others = [derived_id(scope.path, event_id, "part", str(index)) for index in range(1, count)]
-    return (event_id, *others)
+def with_pieces(
+    events: Mapping[str, Event], path: str, event_id: str, *, there: bool
+) -> tuple[str, ...]:
+    """The event's id and, of an oversize event, those of its other pieces; also of pieces of
+    another text that came under the id. Raises ``NotFound`` where it is not ``there``."""
+    if not there:
+        raise NotFound(f"event {event_id!r} is not in {path}; nothing was erased")
+    part = events[event_id].part if event_id in events else None
+    own = [event_id] if part is None or part.index else part.ids(path, event_id)
+    pieces = ((name, each.part) for name, each in events.items())
+    others = (name for name, piece in pieces if piece is not None and piece.of == event_id)
+    return tuple(dict.fromkeys((*own, *others)))
 
 
 def _readable(host: Host, scope: Scope) -> dict[str, Event]:

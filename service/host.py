@@ -9,7 +9,7 @@ is held while a generation is opened or replaced, ``_changing`` over a whole reb
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from datetime import datetime
 from pathlib import Path
@@ -50,7 +50,7 @@ from memstream.service.index_reader import IndexReader
 from memstream.service.later import Later
 from memstream.service.naming import event_named
 from memstream.service.rebuilding import rebuilt, replayed
-from memstream.service.repeating import marked
+from memstream.service.repeating import Groups, answers, rows_of
 from memstream.service.reports import (
     Diagnosis,
     ErasureReport,
@@ -287,27 +287,18 @@ class Host:
 
     # Recording
 
-    def append(self, groups: Sequence[Sequence[Event]]) -> list[Position]:
-        """Appends all events durably; one position per group, at the group's last event."""
-        events = [event for group in groups for event in group]
-        positions = marked(
-            self.files.log, self.files.codec, events, self._sealed_and_appended(events)
-        )
+    def append(self, groups: Groups, *, timeless: Collection[str] = ()) -> list[Position]:
+        """Appends all events durably; one position per group, at the group's last event. See
+        ``answers`` for ``timeless``."""
+        positions = self._sealed_and_appended(groups)
         if self._worker is not None:
             self._worker.wake()
-        found: list[Position] = []
-        at = 0
-        for group in groups:
-            first, last = positions[at], positions[at + len(group) - 1]
-            differs = any(each.differs for each in positions[at : at + len(group)])
-            found.append(msgspec.structs.replace(first, offset=last.offset, differs=differs))
-            at += len(group)
-        return found
+        return answers(self.files.log, self.files.codec, groups, positions, timeless)
 
-    def _sealed_and_appended(self, events: Sequence[Event]) -> list[Position]:
+    def _sealed_and_appended(self, groups: Groups) -> list[Position]:
         """Seals and appends; anew where an erasure changed a key between the two."""
         while True:
-            rows = [self.files.codec.to_row(event) for event in events]
+            rows = rows_of(self.files.codec, groups)
             try:
                 return self.files.log.append(rows)
             except SealOutdated:

@@ -86,17 +86,19 @@ class _Recording:
 
     def add(self, batch: list[Imported]) -> None:
         try:
-            self._count(batch, self._memory.append([item.event for item in batch]))
+            self._append(batch)
         except InvalidEvent:
             # Nothing of the batch was appended. One by one, to find which it was.
             for item in batch:
                 try:
-                    self._count([item], self._memory.append([item.event]))
+                    self._append([item])
                 except InvalidEvent as error:
                     self.refused.append(f"{item.where}: {error}")
         self.read += len(batch)
 
-    def _count(self, items: list[Imported], positions: list[Position]) -> None:
+    def _append(self, items: list[Imported]) -> None:
+        timeless = {item.event.id for item in items if not item.timed}
+        positions = self._memory.append([item.event for item in items], timeless=timeless)
         for item, position in zip(items, positions, strict=True):
             if position.differs:
                 self.differing.append(f"{item.where}: {position.event}")

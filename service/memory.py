@@ -8,7 +8,7 @@ at the indexes; one that is not let in for long answers from the state by a scan
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from datetime import datetime
 from pathlib import Path
 from types import TracebackType
@@ -24,16 +24,13 @@ from memstream.recall.settings import Settings
 from memstream.recall.standing import as_seen
 from memstream.schemas.errors import Fault, InvalidEvent, NotFound, UnsupportedFilter
 from memstream.schemas.events import (
-    TRUST_CEILING,
     Data,
     Event,
     FeedbackGiven,
-    MemoryCorrected,
     MemoryStated,
     ReviewDecided,
     Role,
     SessionClosed,
-    Source,
     SourceKind,
     ToolCalled,
     ToolReturned,
@@ -45,6 +42,7 @@ from memstream.schemas.scope import Scope, check_scope
 from memstream.service.arguments import check_counts, check_instants
 from memstream.service.asking import Asking
 from memstream.service.host import Host
+from memstream.service.recording import correction_of, event_of
 from memstream.service.reports import (
     Diagnosis,
     ErasureReport,
@@ -326,10 +324,11 @@ class Memory:
         data = SessionClosed(conversation=conversation, reason=reason)
         return self._record("session.closed", scope, data, observed_at, "user_said", None)
 
-    def append(self, events: Iterable[Event]) -> list[Position]:
+    def append(self, events: Iterable[Event], *, timeless: Collection[str] = ()) -> list[Position]:
         """Records prepared events, e.g. from an importer, in one durable write. One position for
-        each event given; an oversize event counts as one."""
-        return self._host.append([capture(event) for event in events])
+        each event given; an oversize event counts as one. ``timeless``: the ids of those whose
+        time is only that of this call, so that one there with another does not differ."""
+        return self._host.append([capture(event) for event in events], timeless=timeless)
 
     # Reading
 
@@ -398,7 +397,11 @@ class Memory:
         if not record:
             return evidence
         context = new_id(self._clock)
-        self._host.append_later(self._served(scope, context, evidence))
+        served = context_of(evidence, self._host.generation)
+        event = event_of(
+            self._clock, "context.served", scope, served, None, "model_derived", context
+        )
+        self._host.append_later(capture(event))
         return msgspec.structs.replace(evidence, context=context)
 
     def memories(
@@ -540,22 +543,9 @@ class Memory:
         event_id: str | None,
         trust: int | None = None,
     ) -> Position:
-        check_scope(scope)
-        ceiling = TRUST_CEILING.get(kind)
-        if ceiling is None:
-            raise InvalidEvent(
-                event_type,
-                [Fault("source", f"{kind!r} is unknown", f"known: {', '.join(TRUST_CEILING)}")],
-            )
-        event = Event(
-            id=new_id(self._clock) if event_id is None else event_id,
-            type=event_type,
-            subject=scope.path,
-            time=self._clock.now() if observed_at is None else observed_at,
-            source=Source(kind, int(ceiling) if trust is None else trust),
-            data=data,
-        )
-        return self._host.append([capture(event)])[0]
+        event = event_of(self._clock, event_type, scope, data, observed_at, kind, event_id, trust)
+        timeless = () if observed_at is not None else (event.id,)
+        return self._host.append([capture(event)], timeless=timeless)[0]
 
     def _correct(
         self,
@@ -570,29 +560,8 @@ class Memory:
         name = memory if isinstance(memory, str) else memory.id
         target = self._host.memory_id(scope, name)
         known = newest([each for each in self._host.versions(scope) if each.id == target])[0]
-        data = MemoryCorrected(
-            action=action,  # type: ignore[arg-type]  # one of the three literals, from this class
-            memory=known.id,
-            subject=known.subject,
-            attribute=known.attribute,
-            qualifier=known.qualifier,
-            value=known.value,
-            replacement=replacement,
-            reason=reason,
-            since=known.valid_from if replacement else None,
-        )
+        data = correction_of(known, action, replacement, reason)
         return self._record("memory.corrected", scope, data, observed_at, source, None)
-
-    def _served(self, scope: Scope, context: str, evidence: Evidence) -> list[Event]:
-        event = Event(
-            id=context,
-            type="context.served",
-            subject=scope.path,
-            time=self._clock.now(),
-            source=Source("model_derived", int(TRUST_CEILING["model_derived"])),
-            data=context_of(evidence, self._host.generation),
-        )
-        return capture(event)
 
 
 __all__ = ["Memory", "NotFound"]

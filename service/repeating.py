@@ -2,77 +2,111 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from itertools import groupby
 
 import msgspec
 import structlog
 
-from memstream.schemas.codec import Codec
+from memstream.schemas.codec import Codec, SealedRow
 from memstream.schemas.errors import KeyDestroyed, MemstreamError
 from memstream.schemas.events import Event
-from memstream.streams.log import EventLog, Position
+from memstream.streams.log import Entry, EventLog, Position
 
 _NAMED = 5
 """So many event ids are named in one warning."""
 
 _LOGGER = structlog.get_logger(__name__)
 
+Groups = Sequence[Sequence[Event]]
+"""What one call records: events, each of them one, or all the pieces of an oversize one."""
 
-def marked(
-    log: EventLog, codec: Codec, events: Sequence[Event], positions: list[Position]
+
+def rows_of(codec: Codec, groups: Groups) -> list[SealedRow]:
+    """The rows to append for the groups. A piece goes in with the first one or not at all."""
+    rows: list[SealedRow] = []
+    for first, *others in groups:
+        rows.append(codec.to_row(first))
+        for each in others:
+            rows.append(msgspec.structs.replace(codec.to_row(each), goes_with=first.id))
+    return rows
+
+
+def answers(
+    log: EventLog,
+    codec: Codec,
+    groups: Groups,
+    positions: Sequence[Position],
+    timeless: Collection[str] = (),
 ) -> list[Position]:
-    """The positions that an append gave for the events, with ``differs`` where the event that is
-    there has other content, and a warning that names them. Reads only what was a duplicate.
+    """One position a group, at its last event, from those that the append gave for all rows; with
+    ``differs`` where the event that is there has other content or another time, and a warning that
+    names them. Reads only what was a duplicate.
 
-    Changes nothing in the log. An event whose content was erased is not compared: nothing is left
-    to compare it with.
+    ``timeless`` are the ids of events whose time nobody gave: it is that of the call, and another
+    one says nothing. An event whose content was erased is not compared: nothing is left to
+    compare it with.
     """
-    repeated = [index for index, position in enumerate(positions) if position.duplicate]
-    if not repeated:
-        return positions
+    firsts: list[Position] = []
+    found: list[Position] = []
+    at = 0
+    for group in groups:
+        firsts.append(positions[at])
+        at += len(group)
+        found.append(msgspec.structs.replace(firsts[-1], offset=positions[at - 1].offset))
+    repeated = [index for index, position in enumerate(firsts) if position.duplicate]
+    differing: list[str] = []
     try:
-        differing = list(_differing(log, codec, events, positions, repeated))
+        for index, entry in _there(log, firsts, repeated):
+            event = groups[index][0]
+            other = _other(codec, entry, event, timed=event.id not in timeless)
+            if other is not None:
+                end = _end(log, entry, other)
+                found[index] = msgspec.structs.replace(found[index], offset=end, differs=True)
+                differing.append(event.id)
     except MemstreamError as error:
         # The append stands; what cannot be read or opened, doctor names with its mend.
         _LOGGER.warning("duplicates_not_compared", count=len(repeated), error=str(error))
-        return positions
-    if not differing:
-        return positions
-    found = list(positions)
-    for index in differing:
-        found[index] = msgspec.structs.replace(positions[index], differs=True)
-    _LOGGER.warning(
-        "event_id_recorded_again_with_other_content",
-        count=len(differing),
-        events=[positions[index].event for index in differing[:_NAMED]],
-        kept="what was recorded first",
-        mend="record what is new under an id of its own",
-    )
+    if differing:
+        _LOGGER.warning(
+            "event_id_recorded_again_with_other_content",
+            count=len(differing),
+            events=differing[:_NAMED],
+            kept="what was recorded first",
+            mend="record what is new under an id of its own",
+        )
     return found
 
 
-def _differing(
-    log: EventLog,
-    codec: Codec,
-    events: Sequence[Event],
-    positions: Sequence[Position],
-    repeated: Sequence[int],
-) -> Iterator[int]:
-    """Those of ``repeated`` whose event says something else than the one in the log. A row of
-    neighbours is read at once, so an import of what is there already stays quick."""
+def _there(
+    log: EventLog, firsts: Sequence[Position], repeated: Sequence[int]
+) -> Iterator[tuple[int, Entry]]:
+    """What stands in the log at each repeated position. A row of neighbours is read at once, so an
+    import of what is there already stays quick."""
 
     def line(numbered: tuple[int, int]) -> tuple[int, int]:
         place, index = numbered
-        return positions[index].partition, positions[index].offset - place
+        return firsts[index].partition, firsts[index].offset - place
 
     for _, run in groupby(enumerate(repeated), key=line):
         indexes = [index for _, index in run]
-        first = positions[indexes[0]]
+        first = firsts[indexes[0]]
         entries = log.read(first.partition, first.offset, len(indexes))
-        for index, entry in zip(indexes, entries, strict=True):
-            try:
-                if not codec.says_the_same(entry.row, events[index]):
-                    yield index
-            except KeyDestroyed:
-                continue
+        yield from zip(indexes, entries, strict=True)
+
+
+def _other(codec: Codec, entry: Entry, event: Event, *, timed: bool) -> Event | None:
+    """The event that is there, where it says something else."""
+    try:
+        same = codec.says_the_same(entry.row, event, timed=timed)
+        return None if same else codec.from_row(entry.row)
+    except KeyDestroyed:
+        return None
+
+
+def _end(log: EventLog, entry: Entry, event: Event) -> int:
+    """The offset of the event's last piece, or its own."""
+    if event.part is None:
+        return entry.offset
+    last = log.find(event.subject, event.part.ids(event.subject, event.id)[-1])
+    return entry.offset if last is None else last.offset

@@ -22,8 +22,8 @@ class Position(msgspec.Struct, frozen=True, gc=False):
     duplicate: bool = False
     """True where the event id was already there: nothing was appended."""
     differs: bool = False
-    """True where what is there under the id says something else than what was given. Told by
-    ``Memory`` on the embedded log; on Kafka duplicates are dropped later, by the workers."""
+    """True where what is there under the id says something else than what was given, or says it of
+    another time. Told by ``Memory`` on the embedded log; on Kafka workers drop duplicates later."""
 
 
 class Entry(msgspec.Struct, frozen=True, gc=False):
@@ -44,7 +44,8 @@ class EventLog(Protocol):
     * ``append`` returns only after the events are durable; it sets ``recordedtime`` once, strictly
       increasing within a partition;
     * an event id already present in its scope is not appended again: its old position comes back
-      with ``duplicate`` set (also within one call);
+      with ``duplicate`` set (also within one call); nor is a row that ``goes_with`` such a one:
+      it comes back with that one's position;
     * many threads and processes may append at the same time; nothing is lost or doubled;
     * a failure raises ``LogUnavailable`` saying what, where and how to mend it, and leaves
       nothing half-appended.

@@ -399,9 +399,13 @@ class SqliteLog:
         answers: list[list[Position]] = []
         for call in calls:
             positions: list[Position] = []
+            there: dict[tuple[str, str], Position] = {}
             for row in call.rows:
                 number, subject, partition = self._envelopes.number(connection, envelope_of(row))
                 found = connection.execute(self._by_id[partition], (subject, row.id)).fetchone()
+                if found is None and (row.subject, row.goes_with) in there:
+                    positions.append(there[row.subject, row.goes_with])
+                    continue
                 if found is None:
                     end = self._end(partition, now)
                     at, recorded = end.offset + 1, end.recorded + 1
@@ -411,6 +415,8 @@ class SqliteLog:
                     at = found[0]
                 duplicate = found is not None
                 positions.append(Position(partition, at, row.subject, row.id, duplicate))
+                if duplicate:
+                    there[row.subject, row.id] = positions[-1]
             answers.append(positions)
         return answers
 

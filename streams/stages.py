@@ -154,12 +154,19 @@ class Deriving:
             # Of a request, some bundles may have been sent when it could be read still.
             part = LAST_PART if _ERASURE in wire else 0
             yield replace(empty, outcome=ERASED, part=part)
-        elif self.state.get(key(event.subject, "event", event.id), GateMark) is not None:
+        elif self._is_duplicate(event):
             yield replace(empty, outcome=DUPLICATE)
         elif isinstance(event.data, ErasureRequested):
             yield from self._derived_again(empty, wire)
         else:
             yield self._bundle(empty, self._timed(event), wire, erasures.at)
+
+    def _is_duplicate(self, event: Event) -> bool:
+        """Whether its id was met before, or is that of a piece whose whole was erased."""
+        if self.state.get(key(event.subject, "event", event.id), GateMark) is not None:
+            return True
+        whole = "" if event.part is None else event.part.of
+        return bool(whole) and self.state.get(key(event.subject, "gone", whole), _Gone) is not None
 
     def _bundle(self, empty: Bundle, event: Event, wire: bytes, since: int) -> Bundle:
         """One event through the processors; its failure is a dead letter."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
 
@@ -47,6 +47,14 @@ RECORDED: dict[str, Recording] = {
 }
 
 
+TIMED: dict[str, Callable[..., Position]] = {
+    "turn": lambda memory, **named: memory.record_turn(ANN, text="Hi.", **named),
+    "call": lambda memory, **named: memory.record_tool_call(ANN, tool="look", **named),
+    "state": lambda memory, **named: memory.state(ANN, "Tea is on.", **named),
+    "in parts": lambda memory, **named: memory.record_turn(ANN, text="a word " * 20_000, **named),
+}
+
+
 def kept(memory: Memory, position: Position) -> tuple[Any, ...]:
     log = memory._host.files.log
     return log.end_offsets(), log.find(position.scope, position.event)
@@ -79,8 +87,25 @@ def test_another_type_or_trust_under_the_same_id_is_told_too(tmp_path: Path) -> 
         assert memory.record_turn(ANN, text="Nice.", trust=1, event_id="one").differs
         assert memory.record_turn(ANN, text="Nice.", source="document", event_id="one").differs
         assert memory.record_tool_result(ANN, tool="t", text="Nice.", event_id="one").differs
-        # A repeated call that leaves the time out says it at another moment.
-        assert not memory.record_turn(ANN, text="Nice.", observed_at=NOW, event_id="one").differs
+        assert memory.record_turn(ANN, text="Nice.", role="system", event_id="one").differs
+        assert memory.record_turn(ANN, text="Nice.", actor="ann", event_id="one").differs
+        assert memory.record_turn(ANN, text="Nice.", conversation="c", event_id="one").differs
+
+
+@pytest.mark.parametrize("kind", TIMED)
+def test_another_time_under_the_same_id_is_told(tmp_path: Path, kind: str) -> None:
+    def record(when: datetime | None) -> Position:
+        return TIMED[kind](memory, observed_at=when, event_id="one")
+
+    with Memory.open(tmp_path, worker=False) as memory:
+        first = record(NOW)
+        there = kept(memory, first)
+        assert not record(NOW).differs
+        # A repeated call that leaves the time out says it at another moment, and means the same.
+        assert not record(None).differs
+        assert record(NOW + timedelta(microseconds=1)).differs
+        assert record(NOW.astimezone(timezone(timedelta(hours=8)))).differs, "another local day"
+        assert kept(memory, first) == there
 
 
 def test_what_was_erased_is_compared_with_nothing(tmp_path: Path) -> None:
@@ -146,10 +171,12 @@ def test_the_command_line_says_that_it_was_not_recorded(tmp_path: Path) -> None:
     assert invoke(*said, "I like tea.").stdout.startswith("already there: event c1")
     other = invoke(*said, "I like milk.")
     assert other.exit_code == 0
-    assert other.stdout.startswith("not recorded, already there with other content: event c1")
+    assert other.stdout.startswith(
+        "not recorded, already there with other content or time: event c1"
+    )
     assert WARNING in other.stderr
     assert json.loads(invoke(*said, "I like milk.", "--json").stdout)["differs"] is True
     chat = lines(tmp_path / "chat.jsonl", "I like cocoa.", "I like rain.")
     report = invoke("import", str(chat))
     assert report.exit_code == 0
-    assert "there already with other content: line 1: c1." in report.stderr
+    assert "there already with other content or time: line 1: c1." in report.stderr

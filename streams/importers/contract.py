@@ -18,6 +18,8 @@ class Imported(msgspec.Struct, frozen=True):
 
     event: Event
     where: str
+    timed: bool = True
+    """False where the event's time is only the moment of import."""
 
 
 class Broken(msgspec.Struct, frozen=True):

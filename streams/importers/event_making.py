@@ -305,7 +305,7 @@ class Conversation:
             source=Source(draft.kind, draft.trust, self._making.form, self.name),
             data=msgspec.structs.replace(data, **fields),
         )
-        yield Imported(event, where)
+        yield Imported(event, where, known)
 
     def _filled(self, data: Data, call: str) -> Data:
         if isinstance(data, ToolCalled):
