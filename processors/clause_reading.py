@@ -44,6 +44,8 @@ class Fact(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     withdraws: bool = False
     corrects: bool = False
     """Where it is said to mend an earlier slip."""
+    beside: bool = False
+    """Where it is one of several values said in one list."""
     start: int
     end: int
 
@@ -274,6 +276,7 @@ class SentenceReading:
                 topic=topic,
                 corrects=self._correcting,
                 withdraws=negative and (self._correcting or self._corrects_anywhere),
+                beside=len(values) > 1 and self._has_one_value(attribute),
                 start=min(first, value.start),
                 end=max(last, value.end),
             )
@@ -285,10 +288,13 @@ class SentenceReading:
             facts.append(
                 msgspec.structs.replace(
                     facts[0], attribute=name, value=value.value, spoken=value.spoken, qualifier="",
-                    end=value.end, previous="",
+                    beside=False, end=value.end, previous="",
                 )
             )  # fmt: skip
         return facts
+
+    def _has_one_value(self, attribute: str) -> bool:
+        return self._forms.attributes.get(attribute).cardinality == "one"
 
     def _endings(self, match: Match, clause: Clause) -> list[Fact]:
         """What a clause ends without naming it: "I quit my job"."""
@@ -393,7 +399,7 @@ class SentenceReading:
         if index + 1 >= len(self.clauses) or "value" not in match.captures:
             return []
         following = self.clauses[index + 1]
-        one = self._forms.attributes.get(facts[0].attribute).cardinality == "one"
+        one = self._has_one_value(facts[0].attribute)
         joint = "" if self._book.language == "zh" else " "
         denied = following.lead == "not" or joint.join(following.spoken.norm).startswith(_CONTRASTS)
         if not denied or facts[0].negative:

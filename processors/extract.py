@@ -50,7 +50,7 @@ __all__ = ["Extract", "Reader"]
 
 LONGEST_CONTEXT = 2000
 """Characters of a turn that go with each of its assertions, to find it by."""
-_VERSION = 4
+_VERSION = 5
 _LANGUAGES: tuple[Language, ...] = ("en", "zh")
 _STANDINGS: dict[str, Standing] = {
     "stored": "admitted",
@@ -245,6 +245,7 @@ class Reader:
             span=(begin, finish),
             occurred=took_place,
             withdraws=fact.withdraws,
+            beside=fact.beside,
             reason=fact.reason,
             previous=fact.previous,
             rule=fact.rule.id,

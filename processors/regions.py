@@ -170,6 +170,31 @@ def parts(region: Region) -> list[Region]:
     return found if _stand_alone(found, region.book) else [region.part(0, end)]
 
 
+def alternates(region: Region) -> list[Region]:
+    """The items of "X and Y", parted at conjunctions alone: a comma may belong to one of them
+    ("Paris, France"). A preposition said again ("at X and at Y") belongs to none."""
+    if region.book.language == "zh":
+        return _chinese_parts(region)
+    _, conjunctions = _joints(region)
+    found: list[Region] = []
+    begin = 0
+    for at in [*(each for each in conjunctions if region.norm[each] != "&"), len(region.norm)]:
+        if begin < at and begin and region.norm[begin] in _REPEATED:
+            begin += 1
+        if begin < at:
+            found.append(region.part(begin, at))
+        begin = at + 1
+    return [each for each in found if each.start < each.end]
+
+
+_REPEATED = frozenset(("in", "at", "for", "also", "as"))
+
+
+def is_capital(word: str) -> bool:
+    """Whether a word of an English sentence is written as a name: with a capital, or in Chinese."""
+    return word[:1].isupper() or "\u3400" <= word[:1] <= "\u9fff"
+
+
 def _joints(region: Region) -> tuple[list[int], list[int]]:
     """Where the commas and the conjunctions of a region are, fixed pairs left whole."""
     norm = region.norm

@@ -62,7 +62,7 @@ class Resolve:
     """The processor. ``attributes`` tells how many values an attribute has."""
 
     name = "resolve"
-    version = 4
+    version = 5
 
     def __init__(self, attributes: Attributes | None = None) -> None:
         self.attributes = attributes or builtin()
@@ -191,9 +191,11 @@ class Resolve:
             if memory_id in spans or memory_id not in signatures:
                 continue
             target = home.get((assertion.event, assertion.ordinal), "")
+            # Without a target it is a denial that was contested or withdrawn for a while: in
+            # another order of arrival it would never have been a memory, so it is none now.
             spans[memory_id] = Span(
                 sources=(assertion,),
-                status="merged" if target else "superseded",
+                status="merged",
                 valid_from=assertion.valid_from,
                 valid_to=assertion.valid_to,
                 trust=assertion.trust,

@@ -11,9 +11,13 @@ The rules, in the order they apply:
 1. What the gate held or quarantined stays apart until a review approves it.
 2. A withdrawal removes equal values observed before it; a restoration takes a withdrawal back.
 3. A change whose date is an interval ("I moved in March") came after what was said before it to
-   hold within that interval.
+   hold within that interval. What was said to hold, without a date, at most a week after the
+   interval was over ("I work at X", "I quit last week"), held when the interval began and ended
+   with it: what was told last counts.
 4. An equal value that overlaps or touches adds support.
 5. A different value that overlaps closes the earlier one at its own start; so does a negation.
+   Values of one list ("I work at X and Y") hold side by side: each is ended by its own negation,
+   and all of them by the next value that is none of them.
 6. A less trusted source closes nothing: it is contested and kept beside.
 7. Disjoint intervals never conflict.
 """
@@ -21,7 +25,7 @@ The rules, in the order they apply:
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 import msgspec
 
@@ -122,6 +126,9 @@ class _Open:
 
     def overlaps(self, start: datetime) -> bool:
         return self.valid_to is None or self.valid_to > start
+
+    def reaches(self, start: datetime) -> bool:
+        return self.valid_to is None or start <= self.valid_to
 
     def support(self, assertion: Assertion) -> None:
         self.sources.append(assertion)
@@ -234,81 +241,127 @@ def _speaks_of(later: Assertion, earlier: Assertion) -> bool:
     return said_after and same and later.event != earlier.event
 
 
+LONGEST_BELATED = timedelta(days=7)
+"""How long after a change's interval something may be said that the change has ended."""
+
+
 def _placed(ordered: list[Assertion]) -> list[Assertion]:
-    """The assertions with every change placed within its interval, in order again."""
-    if not any(each.occurred is not None for each in ordered):
+    """The assertions with every change placed within its interval, and what a change had ended
+    before it was said placed where that interval begins; in order again."""
+    changes = [each for each in ordered if _end_of_change(each) is not None]
+    if not changes:
         return ordered
-    return sorted((_after_what_held(each, ordered) for each in ordered), key=order_of)
+    placed: list[Assertion] = []
+    for each in ordered:
+        ended_by = [change.valid_from for change in changes if _had_ended(each, change)]
+        if ended_by:
+            each = msgspec.structs.replace(each, valid_from=min(ended_by))
+        placed.append(_after_what_held(each, ordered))
+    return sorted(placed, key=order_of)
+
+
+def _end_of_change(change: Assertion) -> datetime | None:
+    """The end of a change's interval, or when it was told, if that is earlier; None for what is no
+    change that may be placed anywhere but at its start."""
+    when = change.occurred
+    if when is None or when.end is None or when.start != change.valid_from:
+        return None
+    latest = min(when.end, change.observed_at)
+    return None if change.valid_to is not None and change.valid_to <= latest else latest
 
 
 def _after_what_held(change: Assertion, ordered: Sequence[Assertion]) -> Assertion:
     """The change, from the end of its interval (or from when it was told, if that is earlier)
     where it would otherwise begin before something that was told to hold within it."""
-    when = change.occurred
-    if when is None or when.end is None or when.start != change.valid_from:
-        return change
-    latest = min(when.end, change.observed_at)
-    if change.valid_to is not None and change.valid_to <= latest:
+    latest = _end_of_change(change)
+    if latest is None:
         return change
     for each in ordered:
-        if each.polarity == "negative" or not change.valid_from < each.valid_from < latest:
+        if each.polarity == "negative" or each.valid_from <= change.valid_from:
             continue
-        same = _key(each) == _key(change)
-        concerned = same or not change.value if change.polarity == "negative" else not same
-        told_before = each.observed_at < change.observed_at and each.trust >= change.trust
-        if concerned and told_before and each.event != change.event:
+        within = each.valid_from < latest and each.trust >= change.trust
+        told_before = each.observed_at < change.observed_at and each.event != change.event
+        if _had_ended(each, change) or (within and told_before and _concerns(change, each)):
             return msgspec.structs.replace(change, valid_from=latest.astimezone(UTC))
     return change
 
 
+def _had_ended(each: Assertion, change: Assertion) -> bool:
+    """Whether a change, told later, had ended what was said without a date to hold."""
+    latest = _end_of_change(change)
+    undated = each.valid_from == each.observed_at and each.valid_to is None
+    return (
+        latest is not None
+        and undated
+        and each.polarity == "positive"
+        and latest <= each.valid_from <= latest + LONGEST_BELATED
+        and each.observed_at < change.observed_at
+        and each.trust == change.trust
+        and each.event != change.event
+        and _concerns(change, each)
+    )
+
+
+def _concerns(change: Assertion, each: Assertion) -> bool:
+    """Whether a change would end a value: it denies that one, or any, or states another."""
+    same = _key(each) == _key(change)
+    return same or not change.value if change.polarity == "negative" else not same
+
+
 def _walk(ordered: list[Assertion], apart: _Groups) -> list[Span]:
     done: list[_Open] = []
-    current: _Open | None = None
+    now: list[_Open] = []
+    lists: dict[str, set[tuple[str, str]]] = {}
+    for assertion in ordered:
+        if assertion.beside:
+            lists.setdefault(assertion.event, set()).add(_key(assertion))
     for assertion in ordered:
         key = _key(assertion)
         if assertion.polarity == "negative":
-            current = _negated(current, assertion, key, done, apart)
-        elif current is None:
-            current = _Open(assertion)
-        elif key == current.key and (
-            current.valid_to is None or assertion.valid_from <= current.valid_to
-        ):
-            current.support(assertion)
-        elif not current.overlaps(assertion.valid_from):
-            done.append(current)
-            current = _Open(assertion)
-        elif assertion.trust >= current.authority:
+            now = _negated(now, assertion, key, done, apart)
+            continue
+        equal = [each for each in now if each.key == key and each.reaches(assertion.valid_from)]
+        if equal:
+            equal[0].support(assertion)
+            continue
+        done.extend(each for each in now if not each.overlaps(assertion.valid_from))
+        now = [each for each in now if each.overlaps(assertion.valid_from)]
+        beside = lists.get(assertion.event, ()) if assertion.beside else ()
+        rivals = [each for each in now if each.key not in beside]
+        stronger = [each for each in rivals if assertion.trust < each.authority]
+        if stronger:
+            _contest(stronger[0], assertion, apart)
+            continue
+        for each in rivals:
             said = f"{assertion.value!r}"
-            if assertion.attribute != current.sources[0].attribute:
+            if assertion.attribute != each.sources[0].attribute:
                 said = f"{assertion.attribute}: {said}"
-            current.close(assertion.valid_from, f"closed by {said}")
-            done.append(current)
-            current = _Open(assertion)
-        else:
-            _contest(current, assertion, apart)
-    if current is not None:
-        done.append(current)
-    return [each.span() for each in done]
+            each.close(assertion.valid_from, f"closed by {said}")
+            done.append(each)
+        now = [*(each for each in now if each.key in beside), _Open(assertion)]
+    return [each.span() for each in (*done, *now)]
 
 
 def _negated(
-    current: _Open | None,
+    now: list[_Open],
     assertion: Assertion,
     key: tuple[str, str],
     done: list[_Open],
     apart: _Groups,
-) -> _Open | None:
-    """What is current after a negation: it ends an equal value that is as or less trusted."""
-    if current is None or (assertion.value and key != current.key):
-        return current
-    if not current.overlaps(assertion.valid_from):
-        return current
-    if assertion.trust < current.authority:
-        _contest(current, assertion, apart)
-        return current
-    current.close(assertion.valid_from, "ended")
-    done.append(current)
-    return None
+) -> list[_Open]:
+    """What is current after a negation: it ends equal values that are as or less trusted."""
+    left: list[_Open] = []
+    for each in now:
+        denied = not assertion.value or key == each.key
+        if not denied or not each.overlaps(assertion.valid_from):
+            left.append(each)
+        elif assertion.trust < each.authority:
+            _contest(each, assertion, apart)
+            left.append(each)
+        else:
+            each.close(assertion.valid_from, "ended")
+            done.append(each)
+    return left
 
 
 def _contest(current: _Open, assertion: Assertion, apart: _Groups) -> None:

@@ -15,7 +15,14 @@ import msgspec
 from memstream.processors import values_project
 from memstream.processors.clauses import qualifier_at
 from memstream.processors.clock_times import ClockTime, chinese_time, english_time
-from memstream.processors.regions import Region, Value, determiners, parts
+from memstream.processors.regions import (
+    Region,
+    Value,
+    alternates,
+    determiners,
+    is_capital,
+    parts,
+)
 from memstream.processors.rule_files import Rule
 from memstream.processors.rules import Rulebook
 from memstream.processors.words import CODE, REDACTED, Words
@@ -28,7 +35,35 @@ def read_values(
     region = Region(text, words, start, end, rule, book, whole=kind == "command")
     if kind.startswith("<"):
         return list(_listed(region, kind[1:-1]))
+    if rule.many and kind in _ONE_BY_ONE:
+        return _one_by_one(region, kind)
     return _READERS[kind](region)
+
+
+_ONE_BY_ONE = frozenset(("place", "employer", "job"))
+"""Kinds whose reader reads one value, so that a list is read item by item."""
+
+
+def _one_by_one(region: Region, kind: str) -> list[Value]:
+    """The values of "X and Y", in which every item looks like the first; else that of the whole."""
+    reader = _READERS[kind]
+    found: list[Value] = []
+    items = alternates(region)
+    for item in items if len(items) > 1 else ():
+        values = reader(item)
+        alike = kind == "job" or _shape(item) == _shape(items[0])
+        if not values or not alike:
+            break
+        found += values
+    return found if len(found) > 1 else reader(region)
+
+
+def _shape(region: Region) -> str:
+    """How an item is written: as a name, with an article, or otherwise."""
+    first = region.raw[0]
+    if region.book.language == "zh":
+        return "latin" if first.isascii() else "han"
+    return "name" if is_capital(first) else "noun" if determiners(region) else "word"
 
 
 def _things(region: Region) -> list[Value]:
@@ -109,13 +144,16 @@ def _capital_length(region: Region, start: int) -> int:
     """How many words from ``start`` on make one capitalised name."""
     raw, norm = region.raw, region.norm
     at = start
+    pair = region.book.phrase_list("binomials").length_at(norm, start)
+    if pair and is_capital(raw[start]):
+        at += pair
     while at < len(raw):
-        capital = raw[at][:1].isupper() or (at > start and raw[at][:1].isdigit())
+        capital = is_capital(raw[at]) or (at > start and raw[at][:1].isdigit())
         if capital and raw[at] != "I":
             at += 1
             continue
         inside = norm[at] in _INSIDE_NAMES and at > start and at + 1 < len(raw)
-        if inside and (raw[at + 1][:1].isupper() or norm[at] == "'s"):
+        if inside and (is_capital(raw[at + 1]) or norm[at] == "'s"):
             at += 1
             continue
         if norm[at] == "'s" and at > start:

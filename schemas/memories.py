@@ -71,6 +71,8 @@ class Assertion(msgspec.Struct, frozen=True, gc=False, kw_only=True, omit_defaul
     withdraws: bool = False
     """True where the speaker takes back what was said before ("I misspoke")."""
     restores: bool = False
+    beside: bool = False
+    """True where it was said in one list with other values of its slot, which hold with it."""
     standing: Standing = "admitted"
     language: str = "en"
     reason: str = ""

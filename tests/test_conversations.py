@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 from itertools import permutations
 
+import msgspec
 import pytest
 from dict_state import DictState
 
@@ -177,6 +178,73 @@ def test_what_is_announced_changes_nothing_yet_and_is_kept(before: str, text: st
     (fact,) = [each for each in found if each.attribute in ("residence", "employer")]
     assert (fact.status, fact.valid_to) == ("active", None)
     assert any(text[1:-1] in each.quote for each in found)
+
+
+@pytest.mark.parametrize(
+    ("text", "stands"),
+    [
+        ("I work at Lego and Volvo.", {"employer=Lego", "employer=Volvo"}),
+        ("I work for Lego and for Volvo.", {"employer=Lego", "employer=Volvo"}),
+        ("I work at a bank and a bakery.", {"employer=bank", "employer=bakery"}),
+        ("I live in Ghent and Porto.", {"residence=Ghent", "residence=Porto"}),
+        ("I live in Ghent, Belgium and Porto.", {"residence=Ghent, Belgium", "residence=Porto"}),
+        ("I'm a writer and a teacher.", {"job_title=writer", "job_title=teacher"}),
+        ("We use Postgres and Redis.", {"database=Postgres", "database=Redis"}),
+        ("我在华为和腾讯工作。", {"employer=华为", "employer=腾讯"}),
+        ("我住在武汉和成都。", {"residence=武汉", "residence=成都"}),
+        ("我是作家和老师。", {"job_title=作家", "job_title=老师"}),
+        # no lists
+        ("I work at Ernst and Young.", {"employer=Ernst and Young"}),
+        ("I work at Johnson & Johnson.", {"employer=Johnson & Johnson"}),
+        ("I work at Lego and paint.", {"employer=Lego"}),
+        ("I live in Bosnia and Herzegovina.", {"residence=Bosnia and Herzegovina"}),
+        ("I work at Lego and live in Ghent.", {"employer=Lego", "residence=Ghent"}),
+        ("我住在呼和浩特。", {"residence=呼和浩特"}),
+    ],
+)
+def test_a_list_in_a_slot_of_one_value_is_several_values_that_hold_together(
+    text: str, stands: set[str]
+) -> None:
+    assert standing(text) == stands
+
+
+@pytest.mark.parametrize(
+    ("texts", "stands"),
+    [
+        (("I work at Lego and Volvo.", "I quit Lego."), {"employer=Volvo"}),
+        (("I work at Lego and Volvo.", "I quit my job."), set()),
+        (("I work at Lego and Volvo.", "I work at Philips now."), {"employer=Philips"}),
+        (("我在华为和腾讯工作。", "我从华为离职了。"), {"employer=腾讯"}),
+        (("我在华为和腾讯工作。", "我辞职了。"), set()),
+    ],
+)
+def test_of_two_jobs_one_can_be_left(texts: tuple[str, str], stands: set[str]) -> None:
+    assert standing(*texts) == stands
+
+
+@pytest.mark.parametrize(
+    ("before", "text", "stands"),
+    [
+        ("I work at Lego.", "I quit my job last week.", set()),
+        ("I live in Ghent.", "I moved to Porto last week.", {"residence=Porto"}),
+        ("I drink coffee.", "I stopped drinking coffee last week.", set()),
+        ("我在华为工作。", "我上周辞职了。", set()),
+        ("我住在武汉。", "我上周搬到了成都。", {"residence=成都"}),
+    ],
+)
+def test_a_change_told_last_counts_though_it_is_dated_before_what_was_said(
+    before: str, text: str, stands: set[str]
+) -> None:
+    """Both are said in one week, the change second and dated in the week before."""
+    told = turns(before, text)
+    told[1] = msgspec.structs.replace(told[1], time=BEGUN + timedelta(days=1))
+    for order in permutations(told):
+        found = memories(list(order))
+        active = {f"{e.attribute}={e.value}" for e in found if e.attribute and e.status == "active"}
+        assert active == stands
+        (ended,) = [each for each in found if each.status == "superseded"]
+        assert ended.valid_to == datetime(2025, 3, 10, tzinfo=UTC)
+        assert ended.valid_from < ended.valid_to
 
 
 SLIPS = [

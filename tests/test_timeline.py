@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
-from itertools import pairwise, permutations
+from itertools import combinations, pairwise, permutations
 
 import msgspec
 from hypothesis import given
@@ -72,6 +72,10 @@ def claims(draw: st.DrawFn) -> list[Assertion]:
                 standing=draw(st.sampled_from(["admitted"] * 4 + ["held", "quarantined"])),
             )
         )
+        if kind == "positive" and draw(st.integers(0, 3)) == 0:
+            first = msgspec.structs.replace(made.pop(), beside=True)
+            other = "Rome" if first.value.lower() == "oslo" else "Oslo"
+            made += [first, msgspec.structs.replace(first, ordinal=1, value=other, text=other)]
     return made
 
 
@@ -180,6 +184,59 @@ def test_what_is_held_counts_only_once_a_review_approves_it() -> None:
     assert [span.status for span in timeline(held, {"e2": rejected})] == ["active", "retracted"]
 
 
+def _listed(event: str, start: int, *values: str) -> list[Assertion]:
+    return [
+        claim(event, value, start, ordinal=number, beside=True)
+        for number, value in enumerate(values)
+    ]
+
+
+def _standing(made: Iterable[Assertion]) -> set[str]:
+    return {span.opener.value for span in timeline(made) if span.status == "active"}
+
+
+def test_the_values_of_one_list_hold_side_by_side() -> None:
+    """A slot of one value holds what was last said of it, and one answer may have two parts:
+    one list in one sentence. Values of two sentences still close each other."""
+    both = _listed("e1", 1, "Oslo", "Rome")
+    assert _standing(both) == {"Oslo", "Rome"}
+    assert _standing([*both, claim("e2", "Oslo", 2, polarity="negative")]) == {"Rome"}
+    assert _standing([*both, claim("e2", "", 2, polarity="negative")]) == set()
+    assert _standing([*both, claim("e2", "Bonn", 2)]) == {"Bonn"}
+    assert _standing([*both, claim("e2", "Rome", 2)]) == {"Oslo", "Rome"}
+    assert _standing([claim("e0", "Rome", 0), *both]) == {"Oslo", "Rome"}
+    assert _standing([claim("e0", "Bonn", 0), *both]) == {"Oslo", "Rome"}
+    assert _standing([*both, *_listed("e2", 2, "Rome", "Bonn")]) == {"Rome", "Bonn"}
+    said_apart = [claim("e1", "Oslo", 1), claim("e1", "Rome", 1, ordinal=1)]
+    assert _standing(said_apart) == {"Rome"}
+
+
+def _changed(
+    event: str, value: str, start: int, end: int, observed: int, **more: object
+) -> Assertion:
+    when = Interval(day(start), day(end), "range")
+    return claim(event, value, start, observed=observed, occurred=when, **more)
+
+
+def test_what_was_told_last_counts_where_a_change_is_dated_just_before_what_it_ends() -> None:
+    said = claim("e1", "Oslo", 10)
+    for ends in ("", "Oslo"):
+        quit_it = _changed("e2", ends, 0, 7, 12, polarity="negative")
+        (span,) = timeline([said, quit_it])
+        assert (span.status, span.valid_from, span.valid_to) == ("superseded", day(0), day(7))
+    before, after = timeline([said, _changed("e2", "Rome", 0, 7, 12)])
+    assert (before.status, before.valid_from, before.valid_to) == ("superseded", day(0), day(7))
+    assert (after.opener.value, after.status, after.valid_from) == ("Rome", "active", day(7))
+    # told before, long before, of something else, or by a less trusted source
+    assert _standing([said, _changed("e2", "", 0, 7, 9, polarity="negative")]) == {"Oslo"}
+    assert _standing([said, _changed("e2", "", 0, 2, 12, polarity="negative")]) == {"Oslo"}
+    assert _standing([said, _changed("e2", "Bonn", 0, 7, 12, polarity="negative")]) == {"Oslo"}
+    weak = _changed("e2", "", 0, 7, 12, polarity="negative", trust=1)
+    assert _standing([said, weak]) == {"Oslo"}
+    dated = claim("e1", "Oslo", 10, observed=11)
+    assert _standing([dated, _changed("e2", "Rome", 0, 7, 12)]) == {"Oslo"}
+
+
 # Properties
 
 
@@ -198,12 +255,17 @@ def test_every_timeline_is_sound(drawn: tuple[list[Assertion], dict[str, Review]
     assert len(sources) == len(set(sources)), "an assertion supports one span at most"
     assert set(sources) <= {(each.event, each.ordinal) for each in made}
     standing = [span for span in spans if span.status in ("active", "superseded")]
-    for earlier, later in pairwise(standing):
-        assert earlier.valid_to is not None
-        assert earlier.valid_to <= later.valid_from, "what stands never overlaps"
+    for earlier, later in combinations(standing, 2):
+        apart = earlier.valid_to is not None and earlier.valid_to <= later.valid_from
+        assert apart or _share_a_list(earlier, later), "what stands never overlaps"
     for span in spans:
         assert span.valid_to is None or span.valid_from <= span.valid_to
         assert span.trust <= min(_trust_of(each, reviews) for each in span.sources)
+
+
+def _share_a_list(one: Span, other: Span) -> bool:
+    lists = [{each.event for each in span.sources if each.beside} for span in (one, other)]
+    return bool(lists[0] & lists[1])
 
 
 def _trust_of(assertion: Assertion, reviews: dict[str, Review]) -> int:
@@ -289,6 +351,19 @@ def test_the_current_view_is_the_same_in_any_order(
     orders: tuple[list[Assertion], list[Assertion]],
 ) -> None:
     assert current(run(_as_events(orders[0]))) == current(run(_as_events(orders[1])))
+
+
+def test_a_denial_that_was_withdrawn_for_a_while_leaves_no_memory_in_any_order() -> None:
+    """The restoration takes the withdrawal back, whichever arrives first."""
+    made = [
+        claim("e0", "Oslo", 0),
+        claim("e1", "Oslo", 1, polarity="negative"),
+        claim("e2", "Oslo", 2, polarity="negative", withdraws=True),
+        claim("e3", "Oslo", 3, polarity="negative", restores=True),
+    ]
+    views = [current(run(_as_events(list(order)))) for order in permutations(made)]
+    assert all(view == views[0] for view in views)
+    assert {status for _, _, status, *_ in views[0]} == {"superseded"}
 
 
 @given(claims())
