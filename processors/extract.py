@@ -371,7 +371,8 @@ class Reader:
 
 
 def _book(language: Language, files: Sequence[RuleFile]) -> Rulebook:
-    return Rulebook(language, [file for file in files if file.language == language])
+    others = [file for file in files if file.language != language]
+    return Rulebook(language, [file for file in files if file.language == language], others)
 
 
 def _speaker_of(event: Event, actor: str) -> str:

@@ -38,9 +38,15 @@ class Match(msgspec.Struct, frozen=True, gc=False):
 
 
 class Rulebook:
-    """All rules of one language, compiled. Built once and shared; reading changes nothing."""
+    """All rules of one language, compiled. Built once and shared; reading changes nothing.
 
-    def __init__(self, language: Language, files: Sequence[RuleFile]) -> None:
+    ``others`` are the files of other languages: the entries of their lists count too where the
+    grammar table ``shared_lists`` names the list, because people mix ("我是 software engineer").
+    """
+
+    def __init__(
+        self, language: Language, files: Sequence[RuleFile], others: Sequence[RuleFile] = ()
+    ) -> None:
         self.language: Language = language
         self.lists: dict[str, tuple[str, ...]] = {}
         self.relations: dict[str, str] = {}
@@ -55,6 +61,9 @@ class Rulebook:
             self.relations |= file.relations
             self.labels |= file.labels
             rules |= {rule.id: rule for rule in file.rule}
+        for name in self._grammar.get("shared_lists", ()):
+            for file in others:
+                self.lists[name] = (*self.lists.get(name, ()), *file.lists.get(name, ()))
         self.rules = tuple(rules.values())
         self.phrases = {
             name: Phrases(language, entries)
@@ -63,7 +72,10 @@ class Rulebook:
         self._vocab = spacy.blank(language).vocab
         self._sequences: list[Saying] = []
         self._known: set[str] = {CODE, REDACTED}
+        self._patterns: dict[str, list[tuple[str, tuple[frozenset[str], ...]]]] = {}
+        """By trigger: the runs of words of its sayings, each with its name."""
         self._matchers: dict[str, Matcher] = {}
+        """By trigger, made when it is first met: most are never."""
         self._place: dict[int, tuple[int, int]] = {}
         self._subjectless: set[str] = set()
         self._firsts: dict[str, set[str] | None] = {}
@@ -73,7 +85,7 @@ class Rulebook:
         for rule in self.rules:
             for pattern in rule.say:
                 self._compile(rule, pattern)
-        self._triggering = frozenset(self._matchers)
+        self._triggering = frozenset(self._patterns)
         self._needed = {trigger: _least(needs) for trigger, needs in self._needs.items()}
         self.heads = self._heads()
         verbs = "|".join(map(re.escape, self._grammar.get("name_verbs", ())))
@@ -81,7 +93,7 @@ class Rulebook:
             rf"\b(?:[Ii]m?|[Ii]ve|[Mm]y|[Ww]e|[Oo]ur)\b|[^\W\d_a-z]\w+(?:['’]s|(?:\s\w+){{0,3}}?\s(?:{verbs})\b)"
         )
         self._by_first: dict[str, list[str]] = {}
-        for trigger in sorted(self._matchers):
+        for trigger in sorted(self._patterns):
             self._by_first.setdefault(trigger[0], []).append(trigger)
 
     def grammar(self, name: str) -> tuple[str, ...]:
@@ -145,7 +157,7 @@ class Rulebook:
         found: list[Match] = []
         for trigger in triggers:
             runs: dict[int, dict[int, list[tuple[int, int]]]] = {}
-            for hashed, start, end in self._matchers[trigger](doc):
+            for hashed, start, end in self._matcher(trigger)(doc):
                 number, run = self._place[hashed]
                 runs.setdefault(number, {}).setdefault(run, []).append((start, end))
             for number in sorted(runs):
@@ -154,6 +166,15 @@ class Rulebook:
                     found.append(match)
         found.sort(key=lambda match: (-match.literals, -len(match.captures), match.rule.id))
         return found
+
+    def _matcher(self, trigger: str) -> Matcher:
+        matcher = self._matchers.get(trigger)
+        if matcher is None:
+            matcher = Matcher(self._vocab, validate=False)
+            for name, words in self._patterns[trigger]:
+                matcher.add(name, [_token_pattern(words)])
+            self._matchers[trigger] = matcher
+        return matcher
 
     def _compile(self, rule: Rule, pattern: str) -> None:
         for sequence in sayings(self.language, self.lists, rule, pattern):
@@ -165,7 +186,7 @@ class Rulebook:
             for trigger in sorted(self._triggers_of(sequence, pattern)):
                 needs = frozenset(words for words in literal if words != {trigger})
                 self._needs.setdefault(trigger, set()).add(needs)
-                matcher = self._matchers.setdefault(trigger, Matcher(self._vocab))
+                patterns = self._patterns.setdefault(trigger, [])
                 if "none" in rule.subjects:
                     self._subjectless.add(trigger)
                 firsts = self._firsts.setdefault(trigger, set())
@@ -176,8 +197,8 @@ class Rulebook:
                 for run, words in enumerate(sequence.runs):
                     if words:
                         name = f"{number}/{run}"
-                        matcher.add(name, [_token_pattern(words)])
-                        self._place[self._vocab.strings[name]] = (number, run)
+                        patterns.append((name, words))
+                        self._place[self._vocab.strings.add(name)] = (number, run)
 
     def _triggers_of(self, sequence: Saying, pattern: str) -> set[str]:
         """The words of which a sentence must hold one for this sequence to be tried."""
@@ -216,7 +237,7 @@ class Rulebook:
         ]
 
     def _rarest(self, entry: str) -> str:
-        if self.language == "zh":
+        if self.language == "zh" and not entry.isascii():
             return entry.lower()
         words: list[str] = _EN_WORD.findall(entry.lower())
         return max(words, key=len)

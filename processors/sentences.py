@@ -60,8 +60,9 @@ def sentences(text: str, hidden: Iterable[tuple[int, int]] = ()) -> list[Sentenc
 
 
 def language_of(text: str) -> Literal["en", "zh"]:
-    """ "zh" where Chinese characters outnumber the words in Latin letters, else "en"."""
-    if text.isascii():
+    """ "zh" where Chinese characters outnumber the words in Latin letters, else "en"; what begins
+    like an English sentence is one, whatever names stand in it ("I live in 乌鲁木齐")."""
+    if text.isascii() or _BEGINS_ENGLISH.match(text):
         return "en"
     han = len(_HAN.findall(text))
     return "zh" if han and han > len(_LATIN.findall(text)) else "en"
@@ -69,6 +70,10 @@ def language_of(text: str) -> Literal["en", "zh"]:
 
 _HAN = re.compile(r"[\u3400-\u4dbf\u4e00-\u9fff\U00020000-\U0003ffff]")
 _LATIN = re.compile(r"[A-Za-z\u00c0-\u024f][\w.+#/-]*", re.ASCII)
+_BEGINS_ENGLISH = re.compile(
+    r"\s*(?:(?:Hi|Hello|Hey|Yes|No|So|And|But|Actually|Sorry|Oh|Well|Now)[, ]+)?"
+    r"(?:I|My|We|Our|He|She|They|His|Her|Their|It|The|This|That|There)(?:['’](?:m|ve|s|re|ll|d))?\s"
+)
 _FENCE = re.compile(r"^[ \t]*(```|~~~)", re.MULTILINE)
 _END = re.compile(
     r"""[.!?]+["'”’)\]]*(?=\s|$|[\u3400-\u9fff])|[。！？!?]+[”’」』）)"]*|[….]{2,}(?=\s|$)|…+"""

@@ -95,6 +95,7 @@ CREATE TABLE candidates (
     occurred_granularity VARCHAR,
     withdraws BOOLEAN NOT NULL,
     restores BOOLEAN NOT NULL,
+    beside BOOLEAN NOT NULL,
     standing VARCHAR NOT NULL,
     language VARCHAR NOT NULL,
     reason VARCHAR NOT NULL,
