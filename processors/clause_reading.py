@@ -58,6 +58,7 @@ class Forms(msgspec.Struct, frozen=True):
     attributes: Attributes
     introduction: re.Pattern[str]
     named_relation: re.Pattern[str] | None
+    another_named: re.Pattern[str]
 
 
 class SentenceReading:
@@ -154,7 +155,9 @@ class SentenceReading:
             if clause is None or not clause.alive or quoted or not attribute:
                 continue
             first = name.split()[0]
-            if first.lower() in self._book.phrase_list("not_names") or not first[1:].islower():
+            if first.lower() in self._book.phrase_list("not_names") or not (
+                first[1:].islower() or not first.isascii()
+            ):
                 continue
             if any(fact.attribute == attribute and fact.value == name for fact in [*known, *found]):
                 continue
@@ -166,6 +169,21 @@ class SentenceReading:
                 )
             )  # fmt: skip
         return found
+
+    def more_named(self, known: Sequence[Fact]) -> list[Fact]:
+        """The others of "a dog named Rex and a cat named Luna", where the first was read."""
+        first = next((fact for fact in known if fact.species and not fact.negative), None)
+        if first is None:
+            return []
+        return [
+            msgspec.structs.replace(
+                first, value=match["name"], spoken=match["name"],
+                species=match["relation"].lower(), start=match.start(), end=match.end(),
+            )
+            for match in self._forms.another_named.finditer(self._text, first.start)
+            if self._book.relations.get(match["relation"].lower()) == first.attribute
+            and all(match["name"] != fact.value for fact in known)
+        ]  # fmt: skip
 
     def introduction(self, known: Sequence[Fact]) -> list[Fact]:
         """The name in "Hi, I'm Anna", unless it is a word that only looks like one."""

@@ -12,7 +12,7 @@ from memstream.processors.clauses import (
     without,
 )
 from memstream.processors.rules import Rulebook
-from memstream.processors.words import Words
+from memstream.processors.words import Words, is_capital
 
 
 def english_clauses(
@@ -280,7 +280,7 @@ def _subject_at(clause: Clause, spoken: Words, start: int, book: Rulebook, speak
     while (
         length < 3
         and start + length < len(spoken)
-        and raw[start + length][:1].isupper()
+        and is_capital(raw[start + length])
         and raw[start + length].isalpha()
         and norm[start + length] not in book.phrase_list("not_names")
         and not (len(raw[start + length]) > 1 and raw[start + length].isupper())
@@ -331,7 +331,7 @@ def _name_length(spoken: Words, start: int, book: Rulebook) -> int:
     while (
         length < 3
         and start + length < len(spoken)
-        and spoken.raw[start + length][:1].isupper()
+        and is_capital(spoken.raw[start + length])
         and spoken.raw[start + length].isalpha()
         and spoken.norm[start + length] not in book.phrase_list("not_names")
     ):

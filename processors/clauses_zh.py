@@ -162,8 +162,13 @@ def _introduces(clause: Clause) -> bool:
 
 
 def _introduced(clause: Clause, book: Rulebook) -> str:
-    """The relation to the speaker of what a clause brings in; empty where it is none."""
+    """The relation to the speaker of what a clause brings in; empty where it is none, or where
+    it brings in several ("一只狗和一只猫")."""
+    if clause.subject == "other":
+        return ""
     said = "".join(clause.words.norm).rstrip("了呢啦啊呀")
+    if any(each in said for each in "和跟与、"):
+        return ""
     return max((each for each in book.relations if said.endswith(each)), key=len, default="")
 
 

@@ -9,10 +9,21 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+import msgspec
+
 from memstream.processors.rules import Rulebook
 
 REACH = 2
 """Sentences back in which what has the name may be introduced."""
+
+
+class Naming(msgspec.Struct, frozen=True, gc=False):
+    """Names that a sentence gives, the pronoun that stands for who has them (empty for none), and
+    what it says of them after that."""
+
+    names: tuple[str, ...]
+    who: str
+    rest: str
 
 
 class Introductions:
@@ -22,73 +33,104 @@ class Introductions:
         self._chinese = book.language == "zh"
         self._attributes = book.relations
         relations = "|".join(map(re.escape, sorted(book.relations, key=len, reverse=True)))
+        bound = "" if self._chinese else r"\b"
+        plural = "" if self._chinese else "s?"
+        self._relation = re.compile(rf"{bound}({relations}){plural}{bound}", re.IGNORECASE)
+        women, men = (frozenset(book.grammar(each)) for each in ("feminine", "masculine"))
+        self._unfit = dict.fromkeys(_MASCULINE, women) | dict.fromkeys(_FEMININE, men)
         self._naming = _NAMING_ZH if self._chinese else _NAMING_EN
         if self._chinese:
-            self._introduced = [
-                re.compile(
-                    r"^我们?(?:家里?)?[^，,。？?想要没不打算如若希望]{0,6}?(?:有|养|领养|收养|买|捡)(?:了|着|过)?"
-                    rf"[^，,。？?]{{0,8}}?(?P<relation>{relations})(?:了|啦|呢)?(?:[，,。！!~～]|$)"
-                ),
-                re.compile(rf"^我们?(?:家里?)?的?(?P<relation>{relations})(?!.*[有养]了?[一两])"),
-            ]
+            self._had = re.compile(
+                rf"^我们?(?:家里?)?(?!的?(?:{relations}))[^，,。？?想要没不打算如若希望]{{0,6}}?"
+                r"(?:有|养|领养|收养|买|捡)(?:了|着|过)?"
+                rf"[^，,。？?]{{0,8}}?(?P<relation>{relations})(?:了|啦|呢)?(?:[，,。！!~～]|$)"
+            )
+            self._mine = re.compile(
+                rf"^我们?(?:家里?)?的?(?P<relation>{relations})(?!.*[有养]了?[一两])"
+            )
         else:
-            self._introduced = [
-                re.compile(
-                    r"^(?:(?:so|and|well|yes|oh|hi|hey|actually|also)[, ]+)*(?:I|we)(?:['’]ve)?\s+"
-                    r"(?:(?:just|also|recently|have|got|own|adopted|bought|rescued|keep)\s+){1,3}"
-                    r"(?:a|an|one|two|three|four|another)\s+(?:[\w-]+\s+){0,2}?"
-                    rf"(?P<relation>{relations})s?\b(?!['’])",
-                    re.IGNORECASE,
-                ),
-                re.compile(
-                    rf"^(?:my|our)\s+(?:[\w-]+\s+){{0,2}}?(?P<relation>{relations})\b(?!['’])"
-                    r"(?!.*\b(?:has|have|got)\s+(?:a|an|one|two|three)\b)",
-                    re.IGNORECASE,
-                ),
-            ]
+            self._had = re.compile(
+                r"^(?:(?:so|and|well|yes|oh|hi|hey|actually|also)[, ]+)*(?:I|we)(?:['’]ve)?\s+"
+                r"(?:(?:just|also|recently|have|got|own|adopted|bought|rescued|keep)\s+){1,3}"
+                r"(?:a|an|one|two|three|four|another)\s+(?:[\w-]+\s+){0,2}?"
+                rf"(?P<relation>{relations})s?\b(?!['’])",
+                re.IGNORECASE,
+            )
+            self._mine = re.compile(
+                rf"^(?:my|our)\s+(?:[\w-]+\s+){{0,2}}?(?P<relation>{relations})\b(?!['’])"
+                r"(?!.*\b(?:has|have|got)\s+(?:a|an|one|two|three)\b)",
+                re.IGNORECASE,
+            )
 
-    def names(self, text: str) -> tuple[list[str], bool] | None:
-        """The names that a sentence gives to something not named in it, and whether it calls it
-        "it"; None where it gives none."""
+    def naming(self, text: str) -> Naming | None:
+        """What a sentence names that is not named in it; None where it names nothing."""
         match = self._naming.match(text)
         if match is None:
             return None
-        return re.split(r" and |, |[、和]", match["name"]), (match["who"] or "").lower() in (
-            "it",
-            "its",
-            "它",
+        names = tuple(re.split(r" and |, |[、和]", match["name"]))
+        rest = match["rest"] or ""
+        if rest and not self._chinese and match["verb"]:
+            rest = f"is {rest}"
+        return Naming(names, (match["who"] or "").lower(), rest)
+
+    def relations(self, before: Sequence[str], naming: Naming) -> tuple[str, ...]:
+        """Relations to the speaker of what the sentences before introduced, one for each name;
+        empty where they introduced nothing, or where another one may be meant: "I have a dog. My
+        friend has a cat. His name is Rex."."""
+        count = len(naming.names)
+        near = [each for each in before[-REACH:] if not each.endswith(("?", "？"))]
+        mentioned = [self._beings(text, naming.who) for text in near]
+        for text, beings in zip(reversed(near), reversed(mentioned), strict=True):
+            if not beings:
+                continue
+            alone = {each for others in mentioned for each in others} == set(beings)
+            introduced = self._had.match(text) or (alone and self._mine.match(text))
+            if introduced and len(beings) == 1:
+                return beings * count
+            return beings if introduced and len(beings) == count and self._pets(beings) else ()
+        return ()
+
+    def _pets(self, beings: Sequence[str]) -> bool:
+        return all(self._attributes[each] == "pet" for each in beings)
+
+    def _beings(self, text: str, pronoun: str) -> tuple[str, ...]:
+        """The people and animals a sentence mentions that the pronoun may stand for."""
+        unfit = self._unfit.get(pronoun, frozenset())
+        things = pronoun in _THINGS
+        return tuple(
+            each
+            for each in dict.fromkeys(found.lower() for found in self._relation.findall(text))
+            if each not in unfit and (not things or self._attributes[each] == "pet")
         )
 
-    def relation(self, before: Sequence[str], *, thing: bool) -> str:
-        """What the nearest of the sentences before introduced, as a relation to the speaker;
-        empty where none did. ``thing``: it was called "it"."""
-        for text in reversed(before[-REACH:]):
-            if text.endswith(("?", "？")):
-                continue
-            for pattern in self._introduced:
-                match = pattern.match(text)
-                if match is not None:
-                    relation = match["relation"].lower()
-                    animal = self._attributes[relation] == "pet"
-                    return relation if animal or not thing else ""
-        return ""
-
-    def readings(self, relation: str, name: str) -> tuple[str, ...]:
-        """The sentences that say both, the fullest first."""
+    def readings(self, relation: str, name: str, *, one: bool) -> tuple[str, ...]:
+        """The sentences that say both, the fullest first. ``one``: only one has that relation."""
         if self._chinese:
-            return (f"我养了一只叫{name}的{relation}。", f"我的{relation}叫{name}。")
+            plain = f"我的{relation}叫{name}。"
+            return (f"我养了一只叫{name}的{relation}。", plain) if one else (plain,)
         article = "an" if relation[0] in "aeiou" else "a"
-        return (f"I have {article} {relation} named {name}.", f"My {relation} is called {name}.")
+        plain = f"My {relation} is called {name}."
+        return (f"I have {article} {relation} named {name}.", plain) if one else (plain,)
+
+    def continued(self, relation: str, rest: str) -> str:
+        """The sentence that says what follows the name: "and he lives in Paris"."""
+        if self._chinese:
+            return f"我的{relation}{rest.lstrip('它他她们还也，, ')}"
+        return f"My {relation} {rest}"
 
 
+_THINGS = frozenset(("it", "its", "它", "它们"))
+_MASCULINE = ("he", "his", "him", "他")
+_FEMININE = ("she", "her", "她")
 _NAMING_EN = re.compile(
     r"(?:(?:And|and|Oh|oh|So|so)[, ]+)?"
     r"(?:(?P<who>[Hh]is|[Hh]er|[Ii]ts|[Tt]heir|[Tt]he|[Hh]e|[Ss]he|[Ii]t|[Tt]hey|I|[Ww]e)?"
     r"(?:(?:['’]s|['’]re| is| are) (?:called|named)| ?[Nn]ames?(?:['’]s| is| are)"
     r"| (?:named|call|called) (?:him|her|it|them)) )"
-    r"(?P<name>[A-Z][\w'’-]*(?:(?: and |, )[A-Z][\w'’-]*)*)[.!]*$"
+    r"(?P<name>[A-Z][\w'’-]*(?:(?: and |, )[A-Z][\w'’-]*)*)"
+    r"(?:(?:,? and|,? but|[,;—–-])? (?:he|she|it|they)(?P<verb>['’]s|['’]re)? (?P<rest>.+?))?[.!]*$"
 )
 _NAMING_ZH = re.compile(
     r"(?P<who>[它他她]们?)?(?:的?(?:名字|大名|小名)(?:就?是|就?叫)|就?名?叫(?:做|作)?|取名叫?|起名叫?)"
-    r"(?P<name>[^，,。！!？?；;：:\s的得了吗呢个什么我你]{1,12})[。！!~～]*$"
+    r"(?P<name>[^，,。！!？?；;：:\s的得了吗呢个什么我你]{1,12})(?:[，,](?P<rest>[^？?]+?))?[。！!~～]*$"
 )

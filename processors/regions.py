@@ -190,11 +190,6 @@ def alternates(region: Region) -> list[Region]:
 _REPEATED = frozenset(("in", "at", "for", "also", "as"))
 
 
-def is_capital(word: str) -> bool:
-    """Whether a word of an English sentence is written as a name: with a capital, or in Chinese."""
-    return word[:1].isupper() or "\u3400" <= word[:1] <= "\u9fff"
-
-
 def _joints(region: Region) -> tuple[list[int], list[int]]:
     """Where the commas and the conjunctions of a region are, fixed pairs left whole."""
     norm = region.norm

@@ -217,10 +217,11 @@ class Rulebook:
                 rare.sort(key=_rarity)
                 return set(rare[-1])
             for kind in kinds:
-                name = "jobs" if kind == "job" else kind[1:-1] if kind.startswith("<") else ""
-                if name:
+                names = _LISTS_OF_KINDS.get(kind, (kind[1:-1],) if kind.startswith("<") else ())
+                if names:
                     return {
                         self._rarest(entry)
+                        for name in names
                         for entry in entries_of(self.lists, name, sequence.rule.id)
                     }
         raise InvalidRule(
@@ -262,6 +263,10 @@ class Rulebook:
 
 _MADE_BY_CLAUSES = ("be", "'s")
 """Words that a clause may hold though its sentence does not: "have been" and "my" become them."""
+
+
+_LISTS_OF_KINDS = {"job": ("jobs",), "pet": ("pet", "pets")}
+"""The lists one of whose entries a value of a kind always holds."""
 
 
 def _least(

@@ -61,9 +61,11 @@ def sentences(text: str, hidden: Iterable[tuple[int, int]] = ()) -> list[Sentenc
 
 def language_of(text: str) -> Literal["en", "zh"]:
     """ "zh" where Chinese characters outnumber the words in Latin letters, else "en"; what begins
-    like an English sentence is one, whatever names stand in it ("I live in 乌鲁木齐")."""
+    like a sentence of one language is one, whatever names stand in it ("I live in 乌鲁木齐")."""
     if text.isascii() or _BEGINS_ENGLISH.match(text):
         return "en"
+    if text[0] in _BEGINS_CHINESE:
+        return "zh"
     han = len(_HAN.findall(text))
     return "zh" if han and han > len(_LATIN.findall(text)) else "en"
 
@@ -74,6 +76,7 @@ _BEGINS_ENGLISH = re.compile(
     r"\s*(?:(?:Hi|Hello|Hey|Yes|No|So|And|But|Actually|Sorry|Oh|Well|Now)[, ]+)?"
     r"(?:I|My|We|Our|He|She|They|His|Her|Their|It|The|This|That|There)(?:['’](?:m|ve|s|re|ll|d))?\s"
 )
+_BEGINS_CHINESE = frozenset("我你您他她它咱这那")
 _FENCE = re.compile(r"^[ \t]*(```|~~~)", re.MULTILINE)
 _END = re.compile(
     r"""[.!?]+["'”’)\]]*(?=\s|$|[\u3400-\u9fff])|[。！？!?]+[”’」』）)"]*|[….]{2,}(?=\s|$)|…+"""

@@ -23,6 +23,7 @@ from memstream.processors.sentence_patterns import (
     MEANT_ZH,
     MEANT_ZH_ALONE,
     AnyPhrase,
+    another_named,
     introduced_zh,
     named_relation,
 )
@@ -72,7 +73,9 @@ class Statements:
         self.jokes = AnyPhrase(book.grammar("jokes"), book.language)
         self.claims = AnyPhrase(book.grammar("second_person_claims"), book.language)
         self._introduced = INTRODUCED_EN if book.language == "en" else introduced_zh(book)
-        self._forms = Forms(book, attributes, self._introduced, self._named)
+        self._forms = Forms(
+            book, attributes, self._introduced, self._named, another_named(book.language, relations)
+        )
         self.repairs = Repairs(book)
         self.introductions = Introductions(book)
         self._meant = (MEANT_EN,) if book.language == "en" else (MEANT_ZH, MEANT_ZH_ALONE)
@@ -123,22 +126,29 @@ class Statements:
         return None
 
     def named(
-        self, sentence: Sentence, before: Sequence[str], speaker: Speaker
+        self,
+        sentence: Sentence,
+        before: Sequence[str],
+        speaker: Speaker,
+        anchor: datetime | None,
     ) -> tuple[Fact, ...]:
         """The names that a sentence gives to what the ones before it introduced."""
-        given = self.introductions.names(sentence.text)
-        if given is None:
+        naming = self.introductions.naming(sentence.text)
+        if naming is None:
             return ()
-        names, thing = given
-        relation = self.introductions.relation(before, thing=thing)
+        relations = self.introductions.relations(before, naming)
+        one = len(set(relations)) == 1
         found: list[Fact] = []
-        for name in names if relation else ():
-            for text in self.introductions.readings(relation, name):
+        for relation, name in zip(relations, naming.names, strict=False):
+            for text in self.introductions.readings(relation, name, one=one):
                 said = self._read(reworded(sentence, text), speaker, None, correcting=False)
                 facts = [each for each in said.facts if each.value == name]
                 if facts:
                     found += facts
                     break
+        if found and naming.rest and len(naming.names) == 1:
+            text = self.introductions.continued(relations[0], naming.rest)
+            found += self._read(reworded(sentence, text), speaker, anchor, correcting=False).facts
         return tuple(
             msgspec.structs.replace(each, start=0, end=len(sentence.text)) for each in found
         )
@@ -172,6 +182,8 @@ class Statements:
             covered = covered and (clause.filler or reading.is_covered(clause, found))
         if named:
             facts.extend(reading.relations(facts))
+        if facts and facts[0].species:
+            facts.extend(reading.more_named(facts))
         if introduced:
             facts.extend(reading.introduction(facts))
             covered = covered or bool(facts)

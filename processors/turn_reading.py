@@ -58,7 +58,7 @@ class TurnReading:
             if at and not statement.facts:
                 before = [each.text for each in found[max(0, at - REACH) : at]]
                 names = self._statements[language_of(sentence.text)].named(
-                    sentence, before, speaker
+                    sentence, before, speaker, anchor
                 )
                 if names:
                     facts += [(sentence, fact) for fact in names]

@@ -20,12 +20,11 @@ from memstream.processors.regions import (
     Value,
     alternates,
     determiners,
-    is_capital,
     parts,
 )
 from memstream.processors.rule_files import Rule
 from memstream.processors.rules import Rulebook
-from memstream.processors.words import CODE, REDACTED, Words
+from memstream.processors.words import CODE, REDACTED, Words, is_capital
 
 
 def read_values(
@@ -381,6 +380,43 @@ def _habits(region: Region) -> list[Value]:
     return [region.value()]
 
 
+def _pets(region: Region) -> list[Value]:
+    """Animals, each with an article or a number: "a dog and two old cats". An item that is none is
+    passed over: "a son and a dog"."""
+    found = [_pet(item) for item in parts(region)]
+    return [value for value in found if value is not None]
+
+
+def _pet(item: Region) -> Value | None:
+    """One animal by its name in the list, several with their number and all that describes them."""
+    book, norm = item.book, item.norm
+    begin = determiners(item)
+    at = begin + book.phrase_list("pet_counts").length_at(norm, begin)
+    several = at > begin or book.phrase_list("pets").length_at(norm, at) > 0
+    length = 0
+    for _ in range(_MOST_ADJECTIVES):
+        length = max(book.phrase_list(each).length_at(norm, at) for each in ("pet", "pets"))
+        described = 0 if length else book.phrase_list("pet_adjectives").length_at(norm, at)
+        if not described:
+            break
+        at += described
+    before = item.words.norm[item.start - 1] if item.start else ""
+    counted = begin or several or before in ("a", "an")
+    if not length or (book.language == "en" and not counted):
+        return None
+    after = norm[at + length : at + length + 1]
+    if book.language == "en":
+        ends = not after or after[0] in _AFTER_LISTED
+    else:
+        ends = not after or book.phrase_list("after_listed").length_at(norm, at + length) > 0
+    if not ends:
+        return None
+    return item.part(begin if several else at, at + length).value()
+
+
+_MOST_ADJECTIVES = 4
+
+
 def _companies(region: Region) -> list[Value]:
     """A capitalised name that is no place that is known as one."""
     if region.book.language == "zh":
@@ -403,7 +439,7 @@ def _schools(region: Region) -> list[Value]:
     if not length:
         return []
     raw = region.raw[start : start + length]
-    says_so = any(word.lower() in _SCHOOLS for word in raw)
+    says_so = any(word.lower() in _SCHOOLS or word.endswith(_CHINESE_SCHOOLS) for word in raw)
     if not says_so and not (length == 1 and raw[0].isupper() and len(raw[0]) > 2):
         return []
     return [region.part(start, start + length).value()]
@@ -440,6 +476,7 @@ _READERS: dict[str, Callable[[Region], list[Value]]] = {
     "time": _times,
     "habit": _habits,
     "company": _companies,
+    "pet": _pets,
     "school": _schools,
     "version": values_project.versions,
     "branch": values_project.branches,

@@ -93,6 +93,11 @@ def _is_abbreviated(words: Words, text: str, at: int) -> bool:
     return rest[:1].isspace() and bool(rest.strip()) and not stop_ends(words.raw[-1], rest)
 
 
+def is_capital(word: str) -> bool:
+    """Whether a word of an English sentence is written as a name: with a capital, or in Chinese."""
+    return word[:1].isupper() or "\u3400" <= word[:1] <= "\u9fff"
+
+
 class Phrases:
     """A set of phrases, found as the longest one that starts at a word."""
 
