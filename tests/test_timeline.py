@@ -215,7 +215,7 @@ def _changed(
     event: str, value: str, start: int, end: int, observed: int, **more: object
 ) -> Assertion:
     when = Interval(day(start), day(end), "range")
-    return claim(event, value, start, observed=observed, occurred=when, **more)
+    return claim(event, value, start, None, observed=observed, occurred=when, **more)
 
 
 def test_what_was_told_last_counts_where_a_change_is_dated_just_before_what_it_ends() -> None:
