@@ -37,7 +37,10 @@ class Introductions:
         plural = "" if self._chinese else "s?"
         self._relation = re.compile(rf"{bound}({relations}){plural}{bound}", re.IGNORECASE)
         women, men = (frozenset(book.grammar(each)) for each in ("feminine", "masculine"))
-        self._unfit = dict.fromkeys(_MASCULINE, women) | dict.fromkeys(_FEMININE, men)
+        self._unfit: dict[str, frozenset[str]] = {
+            **dict.fromkeys(_MASCULINE, women),
+            **dict.fromkeys(_FEMININE, men),
+        }
         self._naming = _NAMING_ZH if self._chinese else _NAMING_EN
         if self._chinese:
             self._had = re.compile(
