@@ -1,11 +1,37 @@
-"""What the doors refuse before they do anything: arguments of the wrong kind or size."""
+"""What the doors refuse before they do anything: arguments of the wrong kind, size or form."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime
+from typing import get_args
 
 from memstream.schemas.errors import Fault, InvalidEvent
 from memstream.schemas.instants import fault_of_instant
+from memstream.schemas.memories import Kind, Status
+
+_SAY = {
+    "text": "give what was said",
+    "query": "ask in words, e.g. 'where does she live?'",
+    "tool": "give the tool's name",
+    "target": "give a context's or a memory's id",
+    "event": "give an event's id, or its beginning",
+    "conversation": "give the conversation's name",
+    "reviewer": "say who decides",
+    "replacement": "give the right value; to withdraw the memory alone, use forget",
+}
+"""How to mend a text that must not be blank, by the argument's name."""
+
+
+def check_texts(what: str, **texts: object) -> None:
+    """Raises ``InvalidEvent`` for what is no text, or says nothing."""
+    faults = [
+        _no_text(name, text) or Fault(name, "is blank", _SAY.get(name, ""))
+        for name, text in texts.items()
+        if not isinstance(text, str) or not text.strip()
+    ]
+    if faults:
+        raise InvalidEvent(what, faults)
 
 
 def check_instants(**instants: datetime | None) -> None:
@@ -20,11 +46,51 @@ def check_instants(**instants: datetime | None) -> None:
 
 
 def check_counts(**counts: int | None) -> None:
-    """Raises ``InvalidEvent`` for a count below 0."""
+    """Raises ``InvalidEvent`` for what is no count, or below 0."""
     faults = [
-        Fault(name, f"{count} is below 0", "give none, or 1 and more")
+        Fault(name, _no_count(count), "give none, or 1 and more")
         for name, count in counts.items()
-        if count is not None and count < 0
+        if count is not None and _no_count(count)
     ]
     if faults:
         raise InvalidEvent("arguments", faults)
+
+
+def check_lists(**lists: Sequence[object] | None) -> None:
+    """Raises ``InvalidEvent`` for one text, or another single thing, where several are expected."""
+    faults = [
+        Fault(name, f"expected a list, got {type(given).__name__}", "put it into [ ]")
+        for name, given in lists.items()
+        if given is not None and not isinstance(given, list | tuple | set | frozenset)
+    ]
+    if faults:
+        raise InvalidEvent("arguments", faults)
+
+
+def check_kinds(kinds: Sequence[Kind] | None) -> None:
+    """Raises ``InvalidEvent`` for a kind of memory that there is not."""
+    _check_known("kinds", kinds or (), get_args(Kind))
+
+
+def check_status(status: Status | None) -> None:
+    """Raises ``InvalidEvent`` for a status that there is not."""
+    _check_known("status", () if status is None else (status,), get_args(Status))
+
+
+def _check_known(name: str, given: Sequence[object], known: tuple[str, ...]) -> None:
+    strange = [each for each in given if each not in known]
+    if strange:
+        fault = Fault(name, f"{strange[0]!r} is unknown", f"known: {', '.join(known)}")
+        raise InvalidEvent("arguments", [fault])
+
+
+def _no_text(name: str, given: object) -> Fault | None:
+    if isinstance(given, str):
+        return None
+    return Fault(name, f"expected text, got {type(given).__name__}")
+
+
+def _no_count(count: object) -> str:
+    if not isinstance(count, int) or isinstance(count, bool):
+        return f"expected a whole number, got {type(count).__name__}"
+    return f"{count} is below 0" if count < 0 else ""

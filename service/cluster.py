@@ -37,7 +37,7 @@ from memstream.service.cluster_examining import examined_cluster
 from memstream.service.cluster_settings import ClusterSettings, NotOnKafka, generation_of, key_ring
 from memstream.service.directory import Files, stamp_of
 from memstream.service.later import Later
-from memstream.service.naming import event_named
+from memstream.service.naming import event_named, memory_named
 from memstream.service.repeating import Groups, answers, rows_of
 from memstream.service.reports import (
     Diagnosis,
@@ -253,13 +253,7 @@ class ClusterHost:
 
     def memory_id(self, scope: Scope, name: str) -> str:
         """The full id of a memory given by its id or a beginning of it that only it has."""
-        names = {each.id for each in self.versions(scope) if each.id.startswith(name)}
-        if len(names) == 1:
-            return names.pop()
-        found = f"{quantity(len(names), 'memory')} begin so" if names else "no memory begins so"
-        raise NotFound(
-            f"memory {name!r} in {scope.path}: {found}; mend: see memories(scope) for the ids"
-        )
+        return memory_named(self.versions(scope), scope, name)
 
     def sql(self, query: str) -> tuple[list[str], list[tuple[Any, ...]]]:
         """Read-only SQL over the analytics in this directory, whichever process projects them."""

@@ -20,7 +20,7 @@ from typer.core import TyperCommand
 
 from memstream.recall.settings import Settings
 from memstream.schemas.errors import Fault, InvalidScope, LeaseHeld, NotFound
-from memstream.schemas.instants import parse_instant
+from memstream.schemas.instants import FIRST, LAST, parse_instant
 from memstream.schemas.scope import OWNERS, Scope
 from memstream.service.host import Host
 from memstream.service.memory import Memory
@@ -133,15 +133,16 @@ class InScope(InDirectory):
 
 
 def instant(text: str) -> datetime:
-    """A time on the command line: RFC 3339 with an offset, or a day or month of UTC, which means
-    its first moment. Anything else is a usage error that says how."""
+    """A time on the command line: RFC 3339 with an offset; or a month or a day, of UTC unless it
+    has an offset, which means its first moment. Anything else is a usage error that says how."""
     days = _days(text)
     if days is not None:
         return days[0]
     found = parse_instant("time", text)
     if isinstance(found, Fault):
-        mend = "2025-01-31T09:00:00Z or 2025-01-31T09:00:00+08:00, or a day of UTC, 2025-01-31"
-        raise typer.BadParameter(f"{found.problem}; write it with its UTC offset, e.g. {mend}")
+        typed = repr(text[:40])
+        told = "" if found.problem.startswith(typed) else f"{typed}: "
+        raise typer.BadParameter(f"{told}{found.problem}; give {_FORMS}")
     return found
 
 
@@ -152,21 +153,31 @@ def last_instant(text: str) -> datetime:
 
 
 def _days(text: str) -> tuple[datetime, datetime] | None:
-    """The first and the last moment of a day or month of UTC; None where the text is neither."""
+    """The first and the last moment of a day or month; None where the text is neither."""
     match = _DAY.fullmatch(text.strip())
     if match is None:
         return None
+    if not FIRST.year <= int(match[1]) < LAST.year:
+        years = f"{FIRST.year} to {LAST.year - 1}"
+        raise typer.BadParameter(f"{text!r} is outside the years {years}; give {_FORMS}")
     try:
-        first = datetime(int(match[1]), int(match[2]), int(match[3] or 1), tzinfo=UTC)
+        zone = utc_offset(match[4]) if match[4] else UTC
+        first = datetime(int(match[1]), int(match[2]), int(match[3] or 1), tzinfo=zone)
         after = first + timedelta(days=1 if match[3] else 31)
         if not match[3]:
             after = after.replace(day=1)
     except (ValueError, OverflowError) as error:
-        raise typer.BadParameter(f"{text!r} is no day of the calendar: {error}") from error
+        raise typer.BadParameter(
+            f"{text!r} is no day of the calendar: {error}; give {_FORMS}"
+        ) from error
     return first, after - timedelta(microseconds=1)
 
 
-_DAY = re.compile(r"(\d{4})-(\d\d)(?:-(\d\d))?", re.ASCII)
+_DAY = re.compile(r"(\d{4})-(\d\d)(?:-(\d\d)(Z|[+-]\d\d:?\d\d)?)?", re.ASCII | re.IGNORECASE)
+_FORMS = (
+    "a month (2025-01) or a day (2025-01-31) of UTC, a day elsewhere (2025-01-31+08:00), or a time "
+    "with its UTC offset (2025-01-31T09:00:00+08:00, 2025-01-31T01:00:00Z)"
+)
 
 
 def utc_offset(text: str) -> timezone:

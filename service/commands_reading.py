@@ -34,6 +34,7 @@ from memstream.service.commands_options import (
 )
 from memstream.service.printing import (
     OUTCOME_STYLES,
+    cut,
     event_line,
     memory_table,
     note,
@@ -330,10 +331,10 @@ def _print_explanation(found: Explanation) -> None:
     console.print(Text("\nExtracted", style="bold"))
     for candidate in found.candidates:
         if isinstance(candidate.data, CandidateExtracted):
-            assertion = candidate.data.assertion
-            console.print(
-                Text.assemble(shown(assertion.text), (f"  rule {assertion.rule or 'none'}", "dim"))
-            )
+            said = candidate.data.assertion
+            slot = (f"{cut(said.attribute)} ", "cyan") if said.attribute else ""
+            rule = (f"  rule {said.rule or 'none'}", "dim")
+            console.print(Text.assemble(slot, cut(said.text), rule))
     console.print(Text("\nRemembered", style="bold"))
     if found.versions:
         console.print(memory_table(found.versions, versions=True))

@@ -343,9 +343,10 @@ def _appended(ctx: typer.Context, as_json: bool, append: Callable[[Memory], Posi
 
 
 def _need(what: str, **given: str) -> None:
-    missing = [f"--{name}" for name, value in given.items() if not value]
+    missing = [f"--{name}" for name, value in given.items() if not value.strip()]
     if missing:
-        raise typer.BadParameter(f"record {what} needs {' and '.join(missing)}")
+        blank = "none may be blank" if len(missing) > 1 else "it may not be blank"
+        raise typer.BadParameter(f"record {what} needs {' and '.join(missing)}; {blank}")
 
 
 def _read_input() -> str:

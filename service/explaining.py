@@ -18,7 +18,8 @@ from memstream.schemas.events import (
     WriteDecided,
 )
 from memstream.schemas.memories import Memory
-from memstream.schemas.scope import Scope
+from memstream.schemas.scope import Scope, check_scope
+from memstream.service.naming import check_name
 from memstream.service.reports import Explanation, Served
 
 if TYPE_CHECKING:
@@ -28,13 +29,16 @@ if TYPE_CHECKING:
 def explained(host: Host, scope: Scope, name: str) -> Explanation:
     """The chain of an event (by id) or of a memory (by id or its beginning). A whole id comes
     before the beginning of one."""
+    check_scope(scope)
+    check_name("explain", scope, name)
     versions = host.versions(scope)
     memories = {each.id for each in versions if each.id == name}
     if not memories and host.files.log.find(scope.path, name) is None:
         memories = {each.id for each in versions if each.id.startswith(name)}
     if len(memories) > 1:
         raise NotFound(
-            f"{name}: {quantity(len(memories), 'memory')} of {scope.path} begin so; give more of it"
+            f"{name!r} in {scope.path}: {quantity(len(memories), 'memory')} begin so; mend: give "
+            "more of it"
         )
     if memories:
         chosen = [each for each in versions if each.id in memories]

@@ -48,7 +48,7 @@ from memstream.service.examining import examined
 from memstream.service.explaining import explained
 from memstream.service.index_reader import IndexReader
 from memstream.service.later import Later
-from memstream.service.naming import event_named
+from memstream.service.naming import event_named, memory_named
 from memstream.service.rebuilding import rebuilt, replayed
 from memstream.service.repeating import Groups, answers, rows_of
 from memstream.service.reports import (
@@ -269,13 +269,7 @@ class Host:
 
     def memory_id(self, scope: Scope, name: str) -> str:
         """The full id of a memory given by its id or a beginning of it that only it has."""
-        names = {each.id for each in self.versions(scope) if each.id.startswith(name)}
-        if len(names) == 1:
-            return names.pop()
-        found = f"{quantity(len(names), 'memory')} begin so" if names else "no memory begins so"
-        raise NotFound(
-            f"memory {name!r} in {scope.path}: {found}; mend: see memories(scope) for the ids"
-        )
+        return memory_named(self.versions(scope), scope, name)
 
     def event_id(self, scope: Scope, name: str) -> str:
         """The id of an event, given whole or by its beginning. Raises ``NotFound``."""

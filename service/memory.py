@@ -39,7 +39,14 @@ from memstream.schemas.events import (
 from memstream.schemas.memories import Kind, Status
 from memstream.schemas.memories import Memory as MemoryRecord
 from memstream.schemas.scope import Scope, check_scope
-from memstream.service.arguments import check_counts, check_instants
+from memstream.service.arguments import (
+    check_counts,
+    check_instants,
+    check_kinds,
+    check_lists,
+    check_status,
+    check_texts,
+)
 from memstream.service.asking import Asking
 from memstream.service.host import Host
 from memstream.service.recording import correction_of, event_of
@@ -151,11 +158,13 @@ class Memory:
         """Records what somebody said. ``observed_at`` is when it was said, with the speaker's UTC
         offset; now if left out. ``served_spans`` are [start, end) ranges of ``text`` that recall
         had put there. Raises ``InvalidEvent`` or ``LogUnavailable``; nothing else is waited for."""
+        check_texts("turn.recorded", text=text)
+        check_lists(served_spans=served_spans)
         data = TurnRecorded(
             text=text,
             role=role,
             actor=actor,
-            served_spans=tuple((start, end) for start, end in served_spans),
+            served_spans=tuple(served_spans),
             conversation=conversation,
         )
         by_role: dict[str, SourceKind] = {"assistant": "model_derived", "system": "document"}
@@ -175,6 +184,7 @@ class Memory:
         event_id: str | None = None,
     ) -> Position:
         """Records that an agent called a tool. ``arguments`` must be JSON values."""
+        check_texts("tool.called", tool=tool)
         data = ToolCalled(
             tool=tool, arguments=arguments or {}, call=call, actor=actor, conversation=conversation
         )
@@ -194,6 +204,7 @@ class Memory:
         trust: int | None = None,
     ) -> Position:
         """Records what a tool gave back. Instruction-like text in it is quarantined."""
+        check_texts("tool.returned", tool=tool)
         data = ToolReturned(tool=tool, text=text, call=call, ok=ok, conversation=conversation)
         return self._record(
             "tool.returned", scope, data, observed_at, "tool_result", event_id, trust
@@ -212,6 +223,7 @@ class Memory:
     ) -> Position:
         """Records how a served context or memory did: used, cited, ignored, corrected, helpful or
         harmful. ``target`` is ``Evidence.context`` or a memory's id."""
+        check_texts("feedback.given", target=target)
         data = FeedbackGiven(target=target, verdict=verdict, note=note, actor=actor)  # type: ignore[arg-type]  # checked when validated
         return self._record("feedback.given", scope, data, observed_at, "user_said", event_id)
 
@@ -264,6 +276,7 @@ class Memory:
         source: SourceKind = "user_said",
     ) -> Position:
         """Withdraws a memory's value and states ``replacement`` in its place."""
+        check_texts("memory.corrected", replacement=replacement)
         return self._correct(scope, memory, "replace", replacement, reason, observed_at, source)
 
     def forget(
@@ -303,6 +316,7 @@ class Memory:
         event_id: str | None = None,
     ) -> Position:
         """Decides on an event that the gate held or quarantined."""
+        check_texts("review.decided", event=event, reviewer=reviewer)
         data = ReviewDecided(
             event=event,
             decision="approve" if approve else "reject",
@@ -321,6 +335,7 @@ class Memory:
         observed_at: datetime | None = None,
     ) -> Position:
         """Records that a conversation ended."""
+        check_texts("session.closed", conversation=conversation)
         data = SessionClosed(conversation=conversation, reason=reason)
         return self._record("session.closed", scope, data, observed_at, "user_said", None)
 
@@ -367,8 +382,11 @@ class Memory:
                 f"recall: {', '.join(sorted(unsupported))} is no filter; "
                 "known: as_of, known_at, kinds, entities, since, until, scopes"
             )
+        check_lists(scopes=scopes, kinds=kinds, entities=entities)
         for each in (scope, *scopes):
             check_scope(each)
+        check_texts("recall", query=query)
+        check_kinds(kinds)
         check_instants(as_of=as_of, known_at=known_at, since=since, until=until)
         check_counts(budget_tokens=budget_tokens, limit=limit)
         from memstream.recall.engine import (
@@ -419,6 +437,8 @@ class Memory:
         ``status`` asks for another status, ``everything`` for every status; ``as_of`` and
         ``known_at`` move the two clocks. A memory whose validity has ended shows as expired.
         """
+        check_scope(scope)
+        check_status(status)
         check_instants(as_of=as_of, known_at=known_at)
         when = as_of or self._clock.now()
         found: list[MemoryRecord] = []
@@ -435,6 +455,7 @@ class Memory:
     ) -> list[MemoryRecord]:
         """Every version ever made of one memory (id or its beginning), of one attribute, or of
         the whole scope; oldest belief first."""
+        check_scope(scope)
         wanted = None if memory is None else self._host.memory_id(scope, memory)
         versions = [
             each
@@ -445,7 +466,8 @@ class Memory:
         return sorted(versions, key=lambda each: (each.created_at, each.id, each.version))
 
     def explain(self, scope: Scope, name: str) -> Explanation:
-        """The whole chain of a memory or an event, by its id or the beginning of it."""
+        """The whole chain of a memory or an event, by its id or the beginning of it. Raises
+        ``NotFound``."""
         return self._host.explain(scope, name)
 
     # Keeping
@@ -557,7 +579,7 @@ class Memory:
         observed_at: datetime | None,
         source: SourceKind,
     ) -> Position:
-        name = memory if isinstance(memory, str) else memory.id
+        name = memory.id if isinstance(memory, MemoryRecord) else memory
         target = self._host.memory_id(scope, name)
         known = newest([each for each in self._host.versions(scope) if each.id == target])[0]
         data = correction_of(known, action, replacement, reason)

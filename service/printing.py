@@ -44,6 +44,8 @@ QUIET_SECONDS = 1.0
 PIPE_WIDTH = 120
 """Columns where the output is no terminal."""
 
+LONGEST_SHOWN = 2_000
+"""Characters of one text that are shown."""
 READABLE_WIDTH = 40
 """Columns of the terminal in which a long text can still be read."""
 _BESIDE_A_COLUMN = 3
@@ -85,6 +87,13 @@ def shown(text: str) -> str:
 def shown_lines(text: str) -> str:
     """As ``shown``, with its lines kept."""
     return "\n".join(shown(line) for line in text.split("\n"))
+
+
+def cut(text: str) -> str:
+    """As ``shown``; of a text that would flood the terminal its beginning, and how long it is."""
+    if len(text) <= LONGEST_SHOWN:
+        return shown(text)
+    return f"{shown(text[:LONGEST_SHOWN])}… ({len(text):,} characters; --json gives all)"
 
 
 def note(text: str) -> None:
@@ -156,9 +165,9 @@ def memory_table(memories: Iterable[Memory], *, versions: bool = False) -> Table
 def memory_text(memory: Memory) -> Text:
     """The slot, where it has one, and what the memory says."""
     if not memory.attribute:
-        return Text(shown(memory.text))
+        return Text(cut(memory.text))
     slot = f"{memory.attribute} ({memory.qualifier})" if memory.qualifier else memory.attribute
-    return Text.assemble((shown(slot), "cyan"), " ", shown(memory.text))
+    return Text.assemble((cut(slot), "cyan"), " ", cut(memory.text))
 
 
 def status_text(memory: Memory) -> Text:
@@ -221,7 +230,7 @@ def event_line(event: Event) -> Text:
         (shown(event.id), "bold"),
         f"  {event.type}  ",
         (f"{event.observed_at:%Y-%m-%d %H:%M %z}  {event.source.kind}", "dim"),
-        f"\n  {shown(words)}" if words else "",
+        f"\n  {cut(words)}" if words else "",
     )
 
 
@@ -257,7 +266,7 @@ def trace_table(trace: Trace) -> Table:
             channels or "beside another",
             Text(f"{each.outcome}{detail}", "green" if served else "dim"),
             each.memory[:SHORT_ID],
-            shown(each.text),
+            cut(each.text),
         )
     return table
 
@@ -302,7 +311,7 @@ def _block(number: int, columns: Sequence[str], row: Sequence[Any]) -> Renderabl
 
 
 def _cell(value: Any) -> str:
-    return "" if value is None else shown(str(value))
+    return "" if value is None else cut(str(value))
 
 
 # Progress

@@ -5,29 +5,84 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from memstream import Memory, Scope
-from memstream.schemas.errors import InvalidEvent, InvalidScope, MemstreamError
+from memstream.schemas.errors import InvalidEvent, InvalidScope, MemstreamError, NotFound
 
 ANN = Scope(tenant="acme", user="ann")
-Call = Callable[[Memory], Any]
+Call = Callable[[Any], Any]
+
+
+def explain(memory: Memory, said: Any) -> Any:
+    return memory.explain(ANN, said)
+
+
+def forget(memory: Memory, said: Any) -> Any:
+    return memory.forget(ANN, said)
+
+
+def correct(memory: Memory, said: Any) -> Any:
+    return memory.correct(ANN, said, "Oslo")
+
+
+def history(memory: Memory, said: Any) -> Any:
+    return memory.history(ANN, said or "")
+
+
 WRONG: list[tuple[str, type[MemstreamError], str, Call]] = [
-    ("role", InvalidEvent, "'u' is unknown", lambda m: m.record_turn(ANN, text="Hi", role="u")),  # type: ignore[arg-type]
-    ("source", InvalidEvent, "is unknown", lambda m: m.record_turn(ANN, text="Hi.", source="me")),  # type: ignore[arg-type]
-    ("no scope", InvalidScope, "got NoneType", lambda m: m.record_turn(None, text="Hi.")),  # type: ignore[arg-type]
-    ("a path", InvalidScope, "got str", lambda m: m.recall("acme/user:ann", "where?")),  # type: ignore[arg-type]
-    ("scopes", InvalidScope, "got str", lambda m: m.recall(ANN, "where?", scopes=["bob"])),  # type: ignore[list-item]
-    ("erase", InvalidScope, "got str", lambda m: m.erase("acme/user:ann")),  # type: ignore[arg-type]
+    ("role", InvalidEvent, "'u' is unknown", lambda m: m.record_turn(ANN, text="Hi", role="u")),
+    ("source", InvalidEvent, "is unknown", lambda m: m.record_turn(ANN, text="Hi.", source="me")),
+    ("no scope", InvalidScope, "got NoneType", lambda m: m.record_turn(None, text="Hi.")),
+    ("a path", InvalidScope, "got str", lambda m: m.recall("acme/user:ann", "where?")),
+    ("scopes", InvalidScope, "got str", lambda m: m.recall(ANN, "where?", scopes=["bob"])),
+    ("erase", InvalidScope, "got str", lambda m: m.erase("acme/user:ann")),
     ("empty", InvalidEvent, "give a text", lambda m: m.state(ANN)),
     ("no value", InvalidEvent, "give a text", lambda m: m.state(ANN, attribute="employer")),
     ("budget", InvalidEvent, "below 0", lambda m: m.recall(ANN, "where?", budget_tokens=-1)),
     ("limit", InvalidEvent, "below 0", lambda m: m.recall(ANN, "where?", limit=-3)),
     ("verdict", InvalidEvent, "unknown", lambda m: m.record_feedback(ANN, target="x", verdict="-")),
+    ("kinds", InvalidEvent, "'dream' is unknown", lambda m: m.recall(ANN, "?", kinds=["dream"])),
+    ("one kind", InvalidEvent, "a list, got str", lambda m: m.recall(ANN, "?", kinds="fact")),
+    ("one name", InvalidEvent, "expected a list", lambda m: m.recall(ANN, "?", entities="Ann")),
+    ("one scope", InvalidEvent, "expected a list", lambda m: m.recall(ANN, "?", scopes=ANN)),
+    ("limit text", InvalidEvent, "got str", lambda m: m.recall(ANN, "?", limit="3")),
+    ("status", InvalidEvent, "'new' is unknown", lambda m: m.memories(ANN, status="new")),
+    ("memories of", InvalidScope, "got str", lambda m: m.memories("acme/user:ann")),
+    ("history of", InvalidScope, "got str", lambda m: m.history("acme/user:ann")),
+    ("explain of", InvalidScope, "got str", lambda m: m.explain("acme/user:ann", "x")),
+    ("span", InvalidEvent, "1 is no", lambda m: m.record_turn(ANN, text="Hi", served_spans=[1])),
+    *(
+        (f"{said!r} {name}", InvalidEvent, f"{name}: {told}", partial(call, said=said))
+        for said, told in (("", "is blank"), (" \n\u3000", "is blank"), (None, "expected text"))
+        for name, call in {
+            "text": lambda m, said: m.record_turn(ANN, text=said),
+            "tool": lambda m, said: m.record_tool_call(ANN, tool=said),
+            "target": lambda m, said: m.record_feedback(ANN, target=said, verdict="used"),
+            "reviewer": lambda m, said: m.review(ANN, "e", approve=True, reviewer=said),
+            "event": lambda m, said: m.review(ANN, said, approve=True, reviewer="kim"),
+            "conversation": lambda m, said: m.close_session(ANN, said),
+            "replacement": lambda m, said: m.correct(ANN, "x", said),
+            "query": lambda m, said: m.recall(ANN, said),
+        }.items()
+    ),
+    *(
+        (f"{said!r} {call.__name__}", NotFound, "no id", partial(call, said=said))
+        for said in ("", " ", None)
+        for call in (explain, forget, correct, history)
+    ),
 ]  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def untouched(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Memory]:
+    path = tmp_path_factory.mktemp("arguments") / "m"
+    with Memory.open(path, embedder="none", worker=False) as memory:
+        yield memory
 
 
 @pytest.fixture
@@ -40,12 +95,16 @@ def memory(tmp_path: Path) -> Iterator[Memory]:
     ("error", "told", "call"), [pytest.param(*each[1:], id=each[0]) for each in WRONG]
 )
 def test_a_wrong_argument_is_refused_where_it_is_given(
-    memory: Memory, error: type[MemstreamError], told: str, call: Call
+    untouched: Memory, error: type[MemstreamError], told: str, call: Call
 ) -> None:
     with pytest.raises(error, match=told):
-        call(memory)
-    memory.flush()
-    diagnosis = memory.doctor()
+        call(untouched)
+    assert not any(untouched._host.files.log.end_offsets().values())
+
+
+def test_what_was_refused_has_left_nothing(untouched: Memory) -> None:
+    untouched.flush()
+    diagnosis = untouched.doctor()
     assert diagnosis.healthy
     assert diagnosis.balance.captured == 0
 

@@ -137,3 +137,16 @@ def test_an_event_that_asserts_nothing_says_so(tmp_path: Path) -> None:
     arguments = ["explain", "one", "-t", "acme", "--user", "ann", "-d", str(tmp_path)]
     printed = CliRunner().invoke(app, arguments).stdout
     assert printed.partition("Remembered")[2].split()[0] == "nothing"
+
+
+def test_an_event_that_ends_two_slots_names_each_in_its_line(tmp_path: Path) -> None:
+    with Memory.open(tmp_path, worker=False) as memory:
+        memory.record_turn(ANN, text="I work as a nurse at Northwind.")
+        memory.record_turn(ANN, text="I left my job.", event_id="left")
+        memory.flush()
+    shown = CliRunner().invoke(
+        app, ["explain", "left", "-t", "acme", "--user", "ann", "-d", str(tmp_path)]
+    )
+    lines = shown.stdout.partition("Extracted\n")[2].partition("\n\n")[0].splitlines()
+    assert {"employer", "job_title"} <= {line.split()[0] for line in lines}
+    assert len(set(lines)) == len(lines)

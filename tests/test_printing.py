@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -93,3 +94,30 @@ def test_a_wide_query_is_readable_and_json_stays_as_it_was(tmp_path: Any) -> Non
     assert list(answer) == ["columns", "rows"]
     assert len(answer["rows"][0]) == len(answer["columns"])
     assert not invoke("SELECT id, status FROM memory_versions").startswith("row 1 ")
+
+
+def test_a_text_that_would_flood_the_terminal_is_cut_and_says_how_to_see_all(
+    tmp_path: Path,
+) -> None:
+    def invoke(*arguments: str) -> str:
+        result = CliRunner().invoke(app, [*arguments, "-d", str(tmp_path / "m")])
+        assert result.exit_code == 0, result.output
+        return result.stdout
+
+    said = "word " * 13_000
+    with Memory.open(tmp_path / "m", worker=False) as memory:
+        memory.record_turn(Scope(tenant="acme", user="ann"), text=said, event_id="one")
+    ann = ("-t", "acme", "--user", "ann")
+    huge = f"SELECT repeat('x', {1 << 20}) AS huge"
+    for shown in (
+        invoke("sql", huge),
+        invoke("sql", f"{huge}, 1 AS one, 2 AS two"),
+        invoke("explain", "one", *ann),
+        invoke("memories", *ann),
+        invoke("recall", "word", "--explain", "--limit", "1", *ann).partition("<")[0],
+    ):
+        assert len(shown) < 20_000
+        assert "--json gives all" in " ".join(shown.split())
+    assert json.loads(invoke("sql", huge, "--json"))["rows"] == [["x" * (1 << 20)]]
+    assert len(invoke("sql", huge, "--csv")) > 1 << 20
+    assert json.loads(invoke("explain", "one", "--json", *ann))["events"][0]["data"]["text"] == said
