@@ -24,6 +24,9 @@ from memstream.processors.values import read_values
 from memstream.processors.words import Words, split_words
 from memstream.schemas.attributes import Attributes
 
+CONTRARY = ".not"
+"""What ends the name of a rule under which a denial states the contrary."""
+
 
 class Fact(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     """What a rule read in one sentence. ``start`` and ``end`` are relative to the sentence."""
@@ -122,7 +125,7 @@ class SentenceReading:
         said = attribute.en_not if self._book.language == "en" else attribute.zh_not
         contrary = msgspec.structs.replace(
             fact, attribute=attribute.opposite, negative=False, withdraws=False, corrects=False,
-            rule=msgspec.structs.replace(fact.rule, id=f"{fact.rule.id}.not", text=said),
+            rule=msgspec.structs.replace(fact.rule, id=f"{fact.rule.id}{CONTRARY}", text=said),
         )  # fmt: skip
         return [fact, contrary] if fact.withdraws else [contrary]
 

@@ -1,16 +1,21 @@
 """Slips that a speaker puts right at once: "I live in Paris, no wait, Lyon".
 
 What was said first asserts nothing. The words after the marker may be a whole statement, one
-without its subject, or the right value alone; each is tried, and one counts only where it states
-the same attribute of the same subject with another value. The markers are data (``repairs`` and
-``repairs_before_comma`` in the rule files).
+without its subject, the right value alone, its number, or another date; each is tried, and one
+counts only where it states the same attribute of the same subject otherwise. Where what was said
+first is no statement yet ("I'm 30, sorry, 31 years old"), a number or a date at its end makes place
+for the one that follows. The markers are data (``repairs`` and ``repairs_before_comma`` in the rule
+files), and so are the number words (``numbers``).
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from datetime import datetime
+from typing import Literal
 
+from memstream.processors.dates import find_dates
 from memstream.processors.rules import Rulebook
 
 LONGEST_VALUE = 60
@@ -25,6 +30,7 @@ class Repairs:
         alone = _alternatives(book.grammar("repairs"))
         paused = _alternatives(book.grammar("repairs_before_comma"))
         hesitation = _alternatives(book.grammar("hesitations"))
+        number = rf"(?:\d+|{_alternatives(book.grammar('numbers'))})"
         if self._chinese:
             marker = (
                 rf"(?:(?:{hesitation})[，,]?)*(?:(?:{alone})[，,。！!：:… ]*|(?:{paused})[，,…]+)"
@@ -32,6 +38,10 @@ class Repairs:
             self._pauses = tuple("，,；;—…")
             self._within = re.compile(rf"[，,；;—…]+ ?(?:{marker})+")
             self._at_start = re.compile(rf"(?:{marker})+")
+            self._clear = re.compile(rf"(?:(?:{hesitation})[，,]?)*(?:{alone})")
+            counted = rf"(?:{number})+[个只条位名岁台辆件本点]?"
+            self._number = re.compile(counted)
+            self._number_at_end = re.compile(rf"{counted}$")
             self._lead = re.compile(r"(?:应该|其实)?(?:就是|是)?")
             self._subjects = re.compile("[我你您他她它这那咱]")
         else:
@@ -46,6 +56,9 @@ class Repairs:
                 rf"\s?(?:[,;…—–]|--|\s-\s|\.\.\.)\s*(?:{marker})+", re.IGNORECASE
             )
             self._at_start = re.compile(rf"(?:{marker})+", re.IGNORECASE)
+            self._clear = re.compile(rf"(?:(?:{hesitation})[\s,]+)*(?:{alone})\b", re.IGNORECASE)
+            self._number = re.compile(rf"\b{number}\b", re.IGNORECASE)
+            self._number_at_end = re.compile(rf"\b{number}$", re.IGNORECASE)
             self._lead = re.compile(
                 r"(?:i mean(?:t)?\b[, ]*)?(?:it(?:'s|’s| is)|that(?:'s|’s| is)|make that)?\s*"
                 r"(?:(?:in|at|to|on|for|as|with|of|from|a|an|the|not)\s+)*",
@@ -75,18 +88,78 @@ class Repairs:
         match = self._at_start.match(text)
         return None if match is None or match.end() == len(text) else text[match.end() :]
 
+    def is_clear(self, text: str) -> bool:
+        """Whether the marker that opens the sentence can be nothing else, as "sorry" can."""
+        return self._clear.match(text) is not None
+
     def readings(self, before: str, after: str, wrong: str) -> Iterator[str]:
         """The sentences that "before, no, after" may mean, where ``wrong`` is the value that
         stands in ``before``."""
         yield after
         yield ("我" if self._chinese else "I ") + after
         place = before.rfind(wrong)
-        lead = self._lead.match(after)
-        right = re.split(r"[,.;:!?，。；：！？（(]", after[lead.end() if lead else 0 :])[0].strip()
+        right = self._value_of(after)
         if place < 0 or not wrong or not right or len(right) > LONGEST_VALUE:
             return
+        article = _ARTICLE.match(wrong)
+        if article is not None and _ARTICLE.match(right) is None:
+            yield f"{before[:place]}{article.group()}{right}{before[place + len(wrong) :]}"
         if self._subjects.match(right) is None:
             yield before[:place] + right + before[place + len(wrong) :]
+        number = self._number.fullmatch(right) and self._number.search(wrong)
+        if number:
+            begin, end = place + number.start(), place + number.end()
+            yield before[:begin] + right + before[end:]
+
+    def _value_of(self, after: str) -> str:
+        lead = self._lead.match(after)
+        return re.split(r"[,.;:!?，。；：！？（(]", after[lead.end() if lead else 0 :])[0].strip()
+
+    def redated(self, before: str, after: str, anchor: datetime | None) -> str | None:
+        """The sentence with its last date in place of which ``after`` is another one; None where
+        ``after`` is no date."""
+        right = self._value_of(after)
+        language: Literal["en", "zh"] = "zh" if self._chinese else "en"
+        if not right or len(right) > LONGEST_VALUE or not _is_date(right, anchor, language):
+            return None
+        known = find_dates(before, anchor, language)
+        if not known:
+            return None
+        wrong = known[-1]
+        lead = _PREPOSITION.match(wrong.text)
+        begin = wrong.start_char + (lead.end() if lead else 0)
+        return before[:begin] + right + before[wrong.end_char :]
+
+    def completed(self, before: str, after: str, anchor: datetime | None) -> str | None:
+        """The one statement that both make where a number or a date at the end of ``before`` makes
+        place for that at the beginning of ``after``; None where none does."""
+        lead = self._lead.match(after)
+        rest = after[lead.end() if lead else 0 :]
+        end, begin = self._number_at_end.search(before), self._number.match(rest)
+        if end is not None and begin is not None:
+            return before[: end.start()] + rest
+        language: Literal["en", "zh"] = "zh" if self._chinese else "en"
+        wrong = [
+            each
+            for each in find_dates(before, anchor, language)
+            if each.end_char == len(before) and not rest.startswith(each.text)
+        ]
+        if not wrong:
+            return None
+        lead = _PREPOSITION.match(wrong[0].text)
+        text = before[: wrong[0].start_char + (lead.end() if lead else 0)] + rest
+        there = {each.start_char for each in find_dates(text, anchor, language)}
+        return text if wrong[0].start_char in there else None
+
+
+_ARTICLE = re.compile(r"(?:a|an|the)\s+", re.IGNORECASE)
+_PREPOSITION = re.compile(r"(?:in|on|at|since|from|until|by|during)\s+", re.IGNORECASE)
+
+
+def _is_date(text: str, anchor: datetime | None, language: Literal["en", "zh"]) -> bool:
+    """Whether a text is one date and nothing else."""
+    found = find_dates(text, anchor, language)
+    return len(found) == 1 and (found[0].start_char, found[0].end_char) == (0, len(text))
 
 
 def _alternatives(phrases: tuple[str, ...]) -> str:

@@ -13,6 +13,7 @@ import msgspec
 
 from memstream.processors.clause_reading import Fact, Forms, SentenceReading
 from memstream.processors.clauses import Speaker
+from memstream.processors.emphases import Emphases
 from memstream.processors.introductions import Introductions
 from memstream.processors.repairs import Repairs
 from memstream.processors.rule_files import InvalidRule
@@ -78,12 +79,16 @@ class Statements:
         )
         self.repairs = Repairs(book)
         self.introductions = Introductions(book)
+        self.emphases = Emphases(book)
         self._meant = (MEANT_EN,) if book.language == "en" else (MEANT_ZH, MEANT_ZH_ALONE)
 
     def read(
         self, sentence: Sentence, speaker: Speaker, anchor: datetime | None, *, correcting: bool
     ) -> Statement:
         """The facts of a sentence. ``correcting``: the sentence before announced a correction."""
+        emphatic = self.emphases.meant(sentence.text)
+        if emphatic is not None:
+            return self._read(reworded(sentence, emphatic), speaker, anchor, correcting)
         slip = self.repairs.within(sentence.text)
         if slip is not None:
             before, after = slip
@@ -104,26 +109,49 @@ class Statements:
     ) -> Statement | None:
         """What "before, no, after" states, where ``facts`` are those of ``before``: the last of
         them asserts nothing. None where ``after`` puts none of it right."""
+
+        def read(text: str) -> Statement:
+            return self._read(reworded(sentence, text), speaker, anchor, correcting=False)
+
         if not facts:
+            text = self.repairs.completed(before, after, anchor)
+            whole = None if text is None else read(text)
+            return whole if whole is not None and whole.facts else None
+        wrong = facts[-1]
+        dated = self.repairs.redated(before, after, anchor)
+        for text in self.repairs.readings(before, after, wrong.spoken) if dated is None else ():
+            meant = read(text)
+            right = [each for each in meant.facts if _is_otherwise(each, wrong)]
+            if right:
+                return self._mended(sentence, facts, right, covered=meant.covered)
+        if dated is not None:
+            meant = read(dated)
+            same = [each for each in meant.facts if each.attribute == wrong.attribute]
+            if same and any(each.dates != wrong.dates for each in same):
+                return self._mended(sentence, facts, same, covered=meant.covered)
             return None
+        other = read(after)
+        if any(_takes_back(each, wrong) for each in other.facts):
+            return self._mended(sentence, facts, list(other.facts), covered=other.covered)
+        return None
+
+    def _mended(
+        self, sentence: Sentence, facts: Sequence[Fact], right: Sequence[Fact], *, covered: bool
+    ) -> Statement:
+        """The facts with the last one, and what it went with in its slot, replaced."""
         wrong = facts[-1]
         one = self.attributes.get(wrong.attribute).cardinality == "one"
-        for text in self.repairs.readings(before, after, wrong.spoken):
-            meant = self._read(reworded(sentence, text), speaker, anchor, correcting=False)
-            right = [
-                msgspec.structs.replace(each, start=wrong.start, end=len(sentence.text))
-                for each in meant.facts
-                if (each.attribute, each.subject) == (wrong.attribute, wrong.subject)
-                and each.value.lower() != wrong.value.lower()
-            ]
-            if right:
-                left = [
-                    each
-                    for each in facts[:-1]
-                    if not one or (each.attribute, each.subject) != (wrong.attribute, wrong.subject)
-                ]
-                return Statement((*left, *right), meant.covered)
-        return None
+        slot = (wrong.attribute, wrong.subject)
+        left = [
+            each
+            for each in facts[:-1]
+            if (not one or (each.attribute, each.subject) != slot) and not _is_same(each, right)
+        ]
+        placed = [
+            msgspec.structs.replace(each, start=wrong.start, end=len(sentence.text))
+            for each in right
+        ]
+        return Statement((*left, *placed), covered)
 
     def named(
         self,
@@ -196,3 +224,23 @@ class Statements:
                 said = match.groupdict()
                 return said["right"].strip(), (said.get("wrong") or "").strip()
         return None
+
+
+def _is_otherwise(right: Fact, wrong: Fact) -> bool:
+    """Whether a fact says the same of the same subject, but otherwise."""
+    if (right.attribute, right.subject) != (wrong.attribute, wrong.subject):
+        return False
+    return right.value.lower() != wrong.value.lower() or right.negative != wrong.negative
+
+
+def _takes_back(other: Fact, wrong: Fact) -> bool:
+    """Whether a fact says of another what was said first, or something else with that value: "I
+    live in Paris, no wait, my sister lives in Lyon"."""
+    if other.attribute == wrong.attribute:
+        return other.subject != wrong.subject
+    return other.value.lower() == wrong.value.lower()
+
+
+def _is_same(fact: Fact, others: Sequence[Fact]) -> bool:
+    said = (fact.attribute, fact.subject, fact.value.lower())
+    return any((each.attribute, each.subject, each.value.lower()) == said for each in others)

@@ -12,11 +12,11 @@ from datetime import datetime
 
 import msgspec
 
-from memstream.processors.clause_reading import Fact
+from memstream.processors.clause_reading import CONTRARY, Fact
 from memstream.processors.clauses import Speaker
 from memstream.processors.introductions import REACH
 from memstream.processors.rule_files import Language
-from memstream.processors.sentences import Sentence, language_of
+from memstream.processors.sentences import Sentence, language_of, reworded
 from memstream.processors.statements import Statement, Statements
 from memstream.schemas.attributes import Attributes
 
@@ -65,8 +65,8 @@ class TurnReading:
                     left.append(False)
                     continue
             slip = None
-            if facts and not statement.facts:
-                slip = self._slip_before(facts, sentence, speaker, anchor)
+            if facts:
+                slip = self._slip_before(facts, sentence, statement, speaker, anchor)
             if slip is not None:
                 facts = slip
                 left.append(False)
@@ -76,24 +76,43 @@ class TurnReading:
                 mended = _mended(facts, *statement.meant)
             left.append(not statement.covered and mended == facts)
             facts = mended
+            if statement.facts and correcting:
+                facts = mended = self._without_slots_of(mended, statement.facts)
             if statement.facts:
                 facts = mended + [(sentence, fact) for fact in statement.facts]
             correcting = statement.corrects and not statement.facts
         stated = self._without_fiction(text, found, facts, left) if facts else []
         return self._last_of_each_slot(_without_taken_back(stated), found, left), left
 
+    def _without_slots_of(
+        self, facts: list[tuple[Sentence, Fact]], right: Sequence[Fact]
+    ) -> list[tuple[Sentence, Fact]]:
+        """The facts without those in whose slots a correction puts what is right."""
+        slots = {
+            (fact.subject, fact.attribute)
+            for fact in right
+            if self._attributes.get(fact.attribute).cardinality == "one"
+        }
+        return [each for each in facts if (each[1].subject, each[1].attribute) not in slots]
+
     def _slip_before(
         self,
         facts: list[tuple[Sentence, Fact]],
         sentence: Sentence,
+        statement: Statement,
         speaker: Speaker,
         anchor: datetime | None,
     ) -> list[tuple[Sentence, Fact]] | None:
         """The facts with the last one put right by this sentence: "No wait, Lyon." """
         statements = self._statements[language_of(sentence.text)]
+        before, wrong = facts[-1]
         after = statements.repairs.at_start(sentence.text)
-        before, _ = facts[-1]
-        if after is None or language_of(before.text) != language_of(sentence.text):
+        if after is None:
+            return self._meant_more(facts, sentence, speaker, anchor)
+        if language_of(before.text) != language_of(sentence.text):
+            return None
+        many = self._attributes.get(wrong.attribute).cardinality == "many"
+        if statement.facts and many and not statements.repairs.is_clear(sentence.text):
             return None
         known = [fact for each, fact in facts if each is before]
         right = statements.repaired(
@@ -103,6 +122,28 @@ class TurnReading:
             return None
         kept = [(each, fact) for each, fact in facts if each is not before]
         return kept + [(before, fact) for fact in right.facts]
+
+    def _meant_more(
+        self,
+        facts: list[tuple[Sentence, Fact]],
+        sentence: Sentence,
+        speaker: Speaker,
+        anchor: datetime | None,
+    ) -> list[tuple[Sentence, Fact]] | None:
+        """The facts where this sentence says more than the one before denied: "I don't like tea.
+        I love it!"."""
+        before, denied = facts[-1]
+        if not (denied.negative or denied.rule.id.endswith(CONTRARY)):
+            return None
+        statements = self._statements[language_of(sentence.text)]
+        meant = statements.emphases.meant(f"{before.text} {sentence.text}")
+        if meant is None:
+            return None
+        said = statements.read(reworded(before, meant), speaker, anchor, correcting=False)
+        end = len(before.text)
+        right = [msgspec.structs.replace(each, end=min(each.end, end)) for each in said.facts]
+        kept = [each for each in facts if each[0] is not before]
+        return [*kept, *((before, fact) for fact in right)] if right else None
 
     def _without_fiction(
         self,

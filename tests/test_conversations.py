@@ -269,7 +269,30 @@ SLIPS = [
     ("我在华为工作，不是，在腾讯工作。", {"employer=腾讯"}),
     ("我在华为工作。不对，是腾讯。", {"employer=腾讯"}),
     ("我对花生过敏，说错了，是杏仁。", {"allergy=杏仁"}),
+    # the words that follow complete what is no statement yet
+    ("I'm 30, sorry, 31 years old.", {"age=31"}),
+    ("我30，不对，31岁。", {"age=31"}),
+    ("In May, no wait, June I moved to Ghent.", {"residence=Ghent"}),
+    # only a number, a noun without its article, or a date is put right
+    ("I have two kids, no wait, three.", {"children=three kids"}),
+    ("我有两个孩子，不对，三个。", {"children=三个孩子"}),
+    ("I'm a doctor, I mean, a nurse.", {"job_title=nurse"}),
+    ("I moved to Ghent in May, no wait, June.", {"residence=Ghent"}),
+    ("I moved to Ghent in May. No wait, June.", {"residence=Ghent"}),
+    ("我五月搬到了武汉，不对，是六月。", {"residence=武汉"}),
+    # the whole statement is somebody else's, or its opposite
+    ("I live in Paris, no wait, my sister lives in Lyon.", {"residence=Lyon"}),
+    ("I live in Paris. No wait, my sister lives in Paris.", {"residence=Paris"}),
+    ("我住在广州，不对，我姐姐住在广州。", {"residence=广州"}),
+    ("我住在广州。不对，我姐姐住在珠海。", {"residence=珠海"}),
+    ("I like tea, no wait, I hate tea.", {"dislikes=tea"}),
+    ("I live in Paris. No, I live in Lyon.", {"residence=Lyon"}),
+    ("I live in Paris. Scratch that. I live in Lyon.", {"residence=Lyon"}),
+    ("我住在广州。说错了。我住在珠海。", {"residence=珠海"}),
     # no slips
+    ("I have a cat. Sorry, I have a dog.", {"pet=cat", "pet=dog"}),
+    ("I was tired, sorry, 31 emails came in.", set()),
+    ("He said, no, I live in Paris.", set()),
     ("I live in Paris, sorry for the confusion.", {"residence=Paris"}),
     ("I live in Paris, no kids.", {"residence=Paris"}),
     ("I live in Paris, no, I don't.", {"residence=Paris"}),
@@ -284,6 +307,45 @@ def test_a_slip_put_right_at_once_asserts_nothing(text: str, stands: set[str]) -
     found = memories(turns(text))
     assert {f"{each.attribute}={each.value}" for each in found if each.attribute} == stands
     assert not any(each.status == "retracted" for each in found)
+
+
+def test_what_was_taken_back_for_another_is_not_the_speakers() -> None:
+    for text, subject in (
+        ("I live in Paris, no wait, my sister lives in Lyon.", "the user's sister"),
+        ("我住在广州，不对，我姐姐住在广州。", "用户的姐姐"),
+    ):
+        (home,) = [each for each in memories(turns(text)) if each.attribute]
+        assert home.subject == subject
+
+
+def test_a_date_that_is_put_right_counts() -> None:
+    for text in (
+        "I moved to Ghent in May, no wait, June.",
+        "In May, no wait, June I moved to Ghent.",
+        "我五月搬到了武汉，不对，是六月。",
+    ):
+        (home,) = [each for each in memories(turns(text)) if each.attribute]
+        assert home.valid_from == datetime(2024, 6, 1, tzinfo=UTC)
+
+
+@pytest.mark.parametrize(
+    ("text", "stands"),
+    [
+        ("I don't like tea, I love it!", {"likes=tea"}),
+        ("I don't just like tea. I adore it!", {"likes=tea"}),
+        ("I don't dislike mushrooms, I hate them.", {"dislikes=mushrooms"}),
+        ("我不是喜欢茶，我是爱茶！", {"likes=茶"}),
+        ("我不喜欢茶。我爱死它了！", {"likes=茶"}),
+        ("我不讨厌香菜，我恨它！", {"dislikes=香菜"}),
+        ("我不只喜欢茶，还喜欢咖啡。", {"likes=茶", "likes=咖啡"}),
+        # real denials
+        ("I don't like tea, I love coffee.", {"dislikes=tea", "likes=coffee"}),
+        ("I don't like tea, but I love it with milk.", {"dislikes=tea"}),
+        ("我不喜欢茶，我爱咖啡。", {"dislikes=茶", "likes=咖啡"}),
+    ],
+)
+def test_a_weaker_word_denied_for_a_stronger_one_is_no_denial(text: str, stands: set[str]) -> None:
+    assert standing(text) == stands
 
 
 @pytest.mark.parametrize(
