@@ -197,6 +197,8 @@ class Reader:
             fact.former, () if fact.rule.dates == "ignored" else fact.dates, observed, language,
         )  # fmt: skip
         if when is None:
+            if fact.rule.planned and _is_announced(fact, observed):
+                yield from self._assertions(event, whole, sentence, _as_plan(fact), speaker, anchor)
             return
         took_place: Interval | None = None
         note = when.note
@@ -385,6 +387,25 @@ def _speaker_of(event: Event, actor: str) -> str:
 @lru_cache(maxsize=1 << 10)
 def _owner_of(subject: str) -> str:
     return Scope.parse(subject).owner
+
+
+def _is_announced(fact: Fact, observed: datetime) -> bool:
+    """Whether a change is still to come."""
+    date = first_resolved(fact.dates)
+    return date is not None and date.start is not None and date.start > observed
+
+
+def _as_plan(fact: Fact) -> Fact:
+    """A change that was announced, as the plan it is."""
+    planned = fact.rule.planned.replace("{value}", fact.value)
+    return msgspec.structs.replace(
+        fact, attribute="plan", value=planned, spoken=planned, qualifier="", negative=False,
+        previous="", beside=False, withdraws=False, corrects=False,
+        rule=msgspec.structs.replace(
+            fact.rule, id=f"{fact.rule.id}.planned", text="", text_not="", tense="future",
+            dates="occurred", planned="", ends=(),
+        ),
+    )  # fmt: skip
 
 
 def _episode(event: Event, whole: str, rest: Remainder, speaker: str) -> Assertion:

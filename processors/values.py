@@ -242,7 +242,8 @@ def _actions(region: Region) -> list[Value]:
     refused = region.book.phrase_list("not_in_actions")
     if norm[-1] in region.book.phrase_list("dangling"):
         return []
-    if refused.anywhere(norm):
+    titled = region.book.language == "en" and region.raw[0][:1].isupper()
+    if refused.anywhere(norm) or (titled and not region.raw[0].isupper()):
         return []
     return [region.value()]
 

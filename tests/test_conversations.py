@@ -247,6 +247,63 @@ def test_a_change_told_last_counts_though_it_is_dated_before_what_was_said(
         assert ended.valid_from < datetime(2025, 3, 10, tzinfo=UTC)
 
 
+ANNOUNCED = [
+    ("I'm moving to Porto in May.", "move to Porto"),
+    ("We're moving to Porto next month.", "move to Porto"),
+    ("I'm going to move to Porto next year.", "move to Porto"),
+    ("I will join Philips in May.", "join Philips"),
+    ("I'm starting a new job at Philips next month.", "join Philips"),
+    ("I'm leaving Lego next month.", "leave Lego"),
+    ("I'm quitting my job next month.", "quit the job"),
+    ("I'm flying to Porto next week.", "go to Porto"),
+    ("I'm getting married in June.", "get married"),
+    ("我下个月要搬到成都。", "搬到成都"),
+    ("我下个月搬去成都。", "搬到成都"),
+    ("我四月要跳槽到腾讯。", "入职腾讯"),
+    ("我下周入职腾讯。", "入职腾讯"),
+    ("我下个月从华为离职。", "从华为离职"),
+    ("我下周辞职。", "辞职"),
+    ("我六月要结婚了。", "结婚"),
+]
+
+
+@pytest.mark.parametrize(("text", "plan"), ANNOUNCED)
+def test_what_is_announced_is_a_plan_with_its_date_and_no_fact_yet(text: str, plan: str) -> None:
+    known = "I like papaya." if text.isascii() else "我喜欢香菜。"
+    found = {each.attribute: each for each in memories(turns(known, text)) if each.attribute}
+    assert found["plan"].value == plan
+    assert found["plan"].occurred is not None
+    assert all(each.status == "active" for each in found.values())
+    assert len(found) == 2
+
+
+@pytest.mark.parametrize(
+    ("texts", "home"),
+    [
+        (("I live in Ghent.", "I'm moving to Porto in March.", "I moved to Porto."), "Porto"),
+        (("我住在武汉。", "我这个月要搬到成都。", "我搬到了成都。"), "成都"),
+    ],
+)
+def test_a_plan_that_came_true_contradicts_nothing(texts: tuple[str, ...], home: str) -> None:
+    for order in permutations(turns(*texts)):
+        found = memories(list(order))
+        active = {each.attribute: each.value for each in found if each.status == "active"}
+        assert active["residence"] == home
+        assert home in active["plan"]
+        assert not any(each.conflicts for each in found)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "I'm not moving to Porto.", "Are you moving to Porto?", "I hope I'm moving to Porto.",
+        "If I move to Porto I'll be happy.", "我不会搬到成都。", "我想搬到成都。",
+    ],
+)  # fmt: skip
+def test_what_is_not_planned_is_no_plan(text: str) -> None:
+    assert not any(each.startswith("plan=") for each in standing(text))
+
+
 SLIPS = [
     ("I live in Paris, no wait, Lyon.", {"residence=Lyon"}),
     ("I live in Paris, no, wait, Lyon.", {"residence=Lyon"}),
@@ -332,7 +389,8 @@ def test_a_date_that_is_put_right_counts() -> None:
     ("text", "stands"),
     [
         ("I don't like tea, I love it!", {"likes=tea"}),
-        ("I don't just like tea. I adore it!", {"likes=tea"}),
+        ("I don't like tea. I adore it!", {"likes=tea"}),
+        ("I don't just like tea, I adore it!", {"likes=tea"}),
         ("I don't dislike mushrooms, I hate them.", {"dislikes=mushrooms"}),
         ("我不是喜欢茶，我是爱茶！", {"likes=茶"}),
         ("我不喜欢茶。我爱死它了！", {"likes=茶"}),
