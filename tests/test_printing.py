@@ -113,8 +113,6 @@ def test_a_text_that_would_flood_the_terminal_is_cut_and_says_how_to_see_all(
         invoke("sql", huge),
         invoke("sql", f"{huge}, 1 AS one, 2 AS two"),
         invoke("explain", "one", *ann),
-        invoke("memories", *ann),
-        invoke("recall", "word", "--explain", "--limit", "1", *ann).partition("<")[0],
     ):
         assert len(shown) < 20_000
         assert "--json gives all" in " ".join(shown.split())
