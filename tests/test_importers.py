@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
 from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
@@ -287,6 +288,53 @@ def test_messages_that_are_none_are_named(tmp_path: Path) -> None:
     )  # fmt: skip
     assert len(events_of(path)) == 2
     assert [each.where for each in broken_in(path)] == [f"item {n}" for n in (2, 3, 4, 5)]
+
+
+@pytest.mark.parametrize(
+    ("content", "why"),
+    [
+        (None, "its content is null"),
+        ([], "its content is empty"),
+        (5, "its content is 5"),
+        (1.5, "its content is 1.5"),
+        (False, "its content is false"),
+        ({}, "its content has no text"),
+        ({"type": "text", "text": None}, "its content has no text"),
+        (["Hello.", 5], "block 2 of its content is 5"),
+        ([[]], r"block 1 of its content is \[\]"),
+        ([{"type": "text", "text": 7}], "block 1 of its content has no text"),
+    ],
+)
+def test_a_turn_that_can_hold_no_words_is_named_and_the_rest_goes_on(
+    content: Any, why: str, tmp_path: Path
+) -> None:
+    stranger = {"role": "user", "content": content}
+    path = write(tmp_path, turn("Hi."), stranger, turn("I live in Porto."))
+    (broken,) = broken_in(path)
+    assert broken.where == "line 2"
+    assert re.search(why, broken.problem)
+    assert [told(event)[2] for event in events_of(path)] == ["Hi.", "I live in Porto."]
+
+
+@pytest.mark.parametrize("content", [None, [], "", [{"type": "thinking", "thinking": "Hm."}]])
+def test_a_turn_that_acts_needs_no_words(content: Any, tmp_path: Path) -> None:
+    call = {"id": "c1", "function": {"name": "look", "arguments": "{}"}}
+    path = write(tmp_path, {"role": "assistant", "content": content, "tool_calls": [call]})
+    assert not broken_in(path)
+    assert [event.type for event in events_of(path)] == ["tool.called"]
+
+
+@pytest.mark.parametrize(
+    "time",
+    ["292277026596-12-04T15:30:07Z", "-1", -5, -1e18, 1e30, 10**40, {"a": 1}, True, "1e400"],
+)
+def test_an_absurd_time_is_named_with_its_place_and_taken_for_none(
+    time: Any, tmp_path: Path
+) -> None:
+    path = write(tmp_path, turn("I live in Porto.", timestamp=time), turn("Hi."))
+    assert "line 1: " in notes_of(path)
+    assert "is no time that can be read" in notes_of(path)
+    assert [event.time.year for event in events_of(path)] == [NOW.year] * 2
 
 
 def test_a_list_that_was_cut_short_gives_what_it_has(tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ first tool call, say) keeps its ids.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -106,11 +107,27 @@ def drafts_of(message: Mapping[str, Any], *, merge: bool = True) -> list[Draft]:
         call = name_of(message.get("tool_call_id") or message.get("call_id"))
         return [returned(text_of(content), tool=actor, call=call, ok=_success(message))]
     calls = [*_calls(message.get("tool_calls")), *_calls([message.get("function_call")])]
-    if content is None and not calls:
-        if "content" in message:
-            return []
+    if content is None and not calls and "content" not in message:
         raise Unreadable(f"is a message without content{_its_keys(message)}")
+    if content not in (None, []) or not calls:
+        _check_content(content)
     return [*_spoken(content, role, actor, merge=merge), *calls]
+
+
+def _check_content(content: Any) -> None:
+    """Raises ``Unreadable`` for what can hold no words; text that is blank may stand."""
+    if content is None or content == []:
+        raise Unreadable(f"says nothing: its content is {'null' if content is None else 'empty'}")
+    several = isinstance(content, list)
+    for number, block in enumerate(_blocks(content), 1):
+        where = f"block {number} of its content" if several else "its content"
+        if isinstance(block, dict):
+            kind = str(block.get("type") or block.get("content_type") or "text")
+            if kind in _TEXTS and not isinstance(block.get("text"), str | dict):
+                raise Unreadable(f"{where} has no text")
+        elif not (isinstance(block, str) or (several and block is None)):
+            problem = f"{where} is {json.dumps(block)[:40]}, expected text or a list of blocks"
+            raise Unreadable(problem)
 
 
 def _its_keys(message: Mapping[str, Any]) -> str:

@@ -33,8 +33,8 @@ def read_time(raw: Any, offset: tzinfo | None) -> tuple[datetime, bool] | None:
     """(the instant, whether it had no offset of its own), or None for what is no time.
 
     Takes RFC 3339 text, "1:56 pm on 8 May, 2023", "2023/05/30 (Tue) 23:40", a bare date (its
-    midnight), and numbers since 1970, in seconds, milli-, micro- or nanoseconds by their size
-    (all of them mean years from 1973 to 5138). Text without an offset is read in ``offset``, or
+    midnight), and numbers since 1970, in seconds, milli-, micro- or nanoseconds by their size: the
+    years from 1973 to 5138, and nothing before. Text without an offset is read in ``offset``, or
     in UTC where that is None.
     """
     if isinstance(raw, bool) or raw is None:
@@ -56,12 +56,11 @@ def read_time(raw: Any, offset: tzinfo | None) -> tuple[datetime, bool] | None:
 
 
 def _of_number(number: float) -> tuple[datetime, bool] | None:
-    size = abs(number)
-    if not 1e8 <= size < 1e20:
+    if not 1e8 <= number < 1e20:
         return None
     seconds = number
     for limit, unit in ((1e17, 1e9), (1e14, 1e6), (1e11, 1e3)):
-        if size >= limit:
+        if number >= limit:
             seconds = number / unit
             break
     try:
