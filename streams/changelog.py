@@ -14,10 +14,11 @@ they are of a later one, it is the overtaken worker, and stops.
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Protocol
 
 import structlog
+from rocksdict import WriteBatch
 
 from memstream.schemas.errors import MemstreamError
 from memstream.streams.kafka_reading import TopicReader
@@ -39,15 +40,15 @@ class TakenOver(MemstreamError):
 
 
 class Entries(Protocol):
-    """What is here of one partition, as a RocksDB gives it."""
+    """What is here of one partition."""
 
     def get(self, key: bytes, /) -> bytes | None: ...
 
-    def put(self, key: bytes, entry: bytes, /) -> None: ...
+    def write(self, changes: Mapping[bytes, bytes | None], /) -> None:
+        """All of them or none. None removes the entry."""
+        ...
 
-    def delete(self, key: bytes, /) -> None: ...
-
-    def keys(self, *, from_key: bytes) -> Iterator[bytes]:
+    def keys(self, from_key: bytes, /) -> Iterator[bytes]:
         """In order, from this one on."""
         ...
 
@@ -60,20 +61,42 @@ def term_of(value: bytes | None, headers: Any) -> bytes:
 
 
 class InMemory(dict[bytes, bytes]):
-    """Entries of one partition, as a RocksDB gives them."""
+    """Entries of one partition in a dictionary."""
 
-    put = dict.__setitem__
+    def write(self, changes: Mapping[bytes, bytes | None]) -> None:
+        for key, entry in changes.items():
+            if entry is None:
+                self.pop(key, None)
+            else:
+                self[key] = entry
 
-    def delete(self, key: bytes) -> None:
-        self.pop(key, None)
-
-    def keys(self, *, from_key: bytes = b"") -> Iterator[bytes]:  # type: ignore[override]
+    def keys(self, from_key: bytes = b"") -> Iterator[bytes]:  # type: ignore[override]
         return iter(sorted(key for key in self if key >= from_key))
 
 
+class InRocks:
+    """Entries of one partition in a RocksDB that is open in raw mode."""
+
+    def __init__(self, database: Any) -> None:
+        self._database = database
+        self.get = database.get
+
+    def write(self, changes: Mapping[bytes, bytes | None]) -> None:
+        batch = WriteBatch(raw_mode=True)
+        for key, entry in changes.items():
+            if entry is None:
+                batch.delete(key)
+            else:
+                batch.put(key, entry)
+        self._database.write(batch)
+
+    def keys(self, from_key: bytes) -> Iterator[bytes]:
+        return map(bytes, self._database.keys(from_key=from_key))
+
+
 class PartitionTable:
-    """The table as the state of one partition sees it, for one term. What is put is in the local
-    store at once and in the changelog when the batch is sent."""
+    """The table as the state of one partition sees it, for one term. What is put waits here until
+    ``changed``: then it is in the local store, and to be sent to the changelog."""
 
     def __init__(
         self,
@@ -93,41 +116,52 @@ class PartitionTable:
         self.term = _TERM.pack(number, max(0, generation))
         self.logged = recovered
         """As ``recovered``, for what was written since as well."""
-        entries().put(TERM_KEY, self.term)
-        self._changed: dict[bytes, None] = {TERM_KEY: None}
-        self._changed.update(dict.fromkeys(sorted(outdated)))
+        self._outdated = sorted(outdated)
+        self._changed: dict[bytes, bytes | None] = {TERM_KEY: self.term}
+        self._write()
 
     def get(self, key: bytes) -> bytes | None:
-        entry = self._entries().get(key)
+        if key in self._changed:
+            entry = self._changed[key]
+        else:
+            entry = self._entries().get(key)
         return None if entry is None else entry[TERM_BYTES:]
 
     def put(self, key: bytes, entry: bytes) -> None:
-        self._entries().put(key, self.term + entry)
-        self._changed[key] = None
+        self._changed[key] = self.term + entry
 
     def delete(self, key: bytes) -> None:
-        self._entries().delete(key)
         self._changed[key] = None
 
     def keys(self, prefix: bytes) -> Iterator[bytes]:
+        """Every key that begins with ``prefix``."""
+        self._write()
         found: list[bytes] = []
-        for key in self._entries().keys(from_key=prefix):
+        for key in self._entries().keys(prefix):
             if not key.startswith(prefix):
                 break
-            found.append(bytes(key))
+            found.append(key)
         return iter(found)
 
     def changed(self) -> list[Record]:
         """What was changed since the last call, as the changelog gets it."""
+        self._write()
         changed, self._changed = self._changed, {}
-        return [self.record(key) for key in changed]
+        outdated, self._outdated = self._outdated, []
+        records = [self._record(key, entry) for key, entry in changed.items()]
+        return records + [self.record(key) for key in outdated if key not in changed]
+
+    def _write(self) -> None:
+        if self._changed:
+            self._entries().write(self._changed)
 
     def record(self, key: bytes) -> Record:
         """The entry of a key as it is now, written in this term."""
         entry = self.get(key)
-        if entry is None:
-            return key, None, [(_TERM_HEADER, self.term)]
-        return key, self.term + entry, []
+        return self._record(key, None if entry is None else self.term + entry)
+
+    def _record(self, key: bytes, entry: bytes | None) -> Record:
+        return key, entry, [(_TERM_HEADER, self.term)] if entry is None else []
 
     def between(self, stand: Sequence[range]) -> list[range]:
         """The offsets of the changelog that others wrote to before these own ones."""

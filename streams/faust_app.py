@@ -34,7 +34,9 @@ from memstream.schemas.errors import LogUnavailable
 from memstream.streams.changelog import (
     TERM_BYTES,
     TERM_KEY,
+    Entries,
     InMemory,
+    InRocks,
     PartitionTable,
     Record,
     term_of,
@@ -397,12 +399,12 @@ class _TermedTable(faust.Table[Any, Any]):
         self._terms: dict[int, bytes] = {}
         self._in_memory: defaultdict[int, InMemory] = defaultdict(InMemory)
 
-    def entries(self, partition: int) -> Any:
-        """The local entries of one partition: ``get``, ``put``, ``delete``, ``keys(from_key=)``.
-        Not to be kept: the database behind it is closed when the partition goes."""
+    def entries(self, partition: int) -> Entries:
+        """The local entries of one partition. Not to be kept: the database behind it is closed
+        when the partition goes."""
         store = self.data
         if isinstance(store, RocksStore):
-            return store._db_for_partition(partition)
+            return InRocks(store._db_for_partition(partition))
         return self._in_memory[partition]
 
     def begin(self, partition: int) -> set[bytes]:
@@ -422,6 +424,7 @@ class _TermedTable(faust.Table[Any, Any]):
     def apply_changelog_batch(self, batch: Iterable[EventT[Any]]) -> None:
         """Takes over what stands in the changelog, while recovering and as a standby."""
         offsets: dict[TP, int] = {}
+        changes: defaultdict[int, dict[bytes, bytes | None]] = defaultdict(dict)
         for event in batch:
             message = event.message
             partition, value = message.partition, message.value
@@ -435,10 +438,9 @@ class _TermedTable(faust.Table[Any, Any]):
                 continue
             self._terms[partition] = term
             self._outdated[partition].discard(key)
-            if value is None:
-                self.entries(partition).delete(key)
-            else:
-                self.entries(partition).put(key, value)
+            changes[partition][key] = value
+        for partition, entries in changes.items():
+            self.entries(partition).write(entries)
         for tp, offset in offsets.items():
             self.data.set_persisted_offset(tp, offset)
 

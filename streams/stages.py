@@ -106,12 +106,16 @@ class Deriving:
         ``dead_letters`` are to be told of as well."""
         made: list[bytes] = []
         self.dead_letters = []
-        if messages:
-            self.state.begin_batch(messages[0][0])
-        for offset, wire in messages:
+        if not messages:
+            return made
+        names = [self._bundles.names(wire) for _, wire in messages]
+        self.state.begin_batch(messages[0][0])
+        self.state.begin(messages[0][0])
+        _prepare(self.state, self._seal, [scope for scope, _, _ in names])
+        before = self.state.get(self._position, Place) or Place()
+        for (offset, wire), named in zip(messages, names, strict=True):
             self.state.begin(offset)
-            before = self.state.get(self._position, Place) or Place()
-            bundles = list(self._bundles_of(offset, wire))
+            bundles = list(self._bundles_of(offset, wire, named))
             for number, bundle in enumerate(bundles):
                 part = bundle.part or number
                 placed = msgspec.structs.replace(
@@ -120,16 +124,19 @@ class Deriving:
                 made.append(self._bundles.encode(placed))
                 if placed.outcome == DEAD_LETTERED:
                     self.dead_letters.append(made[-1])
+            before = Place(offset)
             with self.state.isolated() as state:
-                state.put(self._position, Place(offset))
+                state.put(self._position, before)
         return made
 
     def takes_long(self, messages: Sequence[Message]) -> bool:
         """Whether the batch may read a scope's history and destroy keys: for seconds, or longer."""
         return any(_ERASURE in wire for _, wire in messages)
 
-    def _bundles_of(self, offset: int, wire: bytes) -> Iterable[Bundle]:
-        scope, event_id, key_id = self._bundles.names(wire)
+    def _bundles_of(
+        self, offset: int, wire: bytes, names: tuple[str, str, str]
+    ) -> Iterable[Bundle]:
+        scope, event_id, key_id = names
         empty = Bundle(
             version=BUNDLE_VERSION, partition=self._partition, offset=offset, after=-1, part=0,
             last=True, scope=scope, event_id=event_id, outcome="", recordedtime=None, raw=b"",
@@ -250,27 +257,29 @@ class Resolving:
         self.state = VersionedState(table, self._seal)
         self._partition = partition
         self._position = _position_of(partition)
+        self._batch: tuple[Sequence[Message], list[Bundle]] = (), []
         self.dead_letters: list[bytes] = []
 
     def __call__(self, messages: Sequence[Message]) -> list[bytes]:
         """As ``Deriving``. Bundles met before give nothing; ``BrokenSequence`` for a gap."""
         made: list[bytes] = []
         self.dead_letters = []
-        if messages:
-            self.state.begin_batch(messages[0][0])
-        for offset, message in messages:
-            bundle = self._bundles.decode(
-                message, where=f"candidates partition {self._partition} offset {offset}"
-            )
+        if not messages:
+            return made
+        bundles = self._decoded(messages)
+        self.state.begin_batch(messages[0][0])
+        self.state.begin(messages[0][0])
+        _prepare(self.state, self._seal, [bundle.scope for bundle in bundles])
+        before = self.state.get(self._position, Place) or Place()
+        for (offset, _), bundle in zip(messages, bundles, strict=True):
             self.state.begin(offset)
-            before = self.state.get(self._position, Place) or Place()
             follows = self._bundles.follows(bundle, before)
             if follows is None:
                 continue
             if not follows:
                 raise BrokenSequence(
-                    f"candidates partition {self._partition} offset {offset}: the bundle of event "
-                    f"{bundle.offset} (part {bundle.part}, after {bundle.after}) follows that of "
+                    f"{self._where(offset)}: the bundle of event {bundle.offset} "
+                    f"(part {bundle.part}, after {bundle.after}) follows that of "
                     f"{before.offset} (part {before.part}); mend: see that one application writes "
                     "to this topic, then rebuild into a new generation"
                 )
@@ -278,13 +287,24 @@ class Resolving:
             made.append(self._bundles.encode(resolved))
             if resolved.outcome == DEAD_LETTERED != bundle.outcome:
                 self.dead_letters.append(made[-1])
+            before = Place(bundle.offset, bundle.part, bundle.last)
             with self.state.isolated() as state:
-                state.put(self._position, Place(bundle.offset, bundle.part, bundle.last))
+                state.put(self._position, before)
         return made
 
     def takes_long(self, messages: Sequence[Message]) -> bool:
         """Whether the batch destroys keys, which takes seconds."""
-        return any(self._bundles.decode(each, where="").clears for _, each in messages)
+        return any(each.clears for each in self._decoded(messages))
+
+    def _decoded(self, messages: Sequence[Message]) -> list[Bundle]:
+        """The bundles of a batch; those of the last one are kept, as it is asked for twice."""
+        if self._batch[0] is not messages:
+            decode, where = self._bundles.decode, self._where
+            self._batch = messages, [decode(each, where=where(at)) for at, each in messages]
+        return self._batch[1]
+
+    def _where(self, offset: int) -> str:
+        return f"candidates partition {self._partition} offset {offset}"
 
     def _resolved(self, bundle: Bundle) -> Bundle:
         replace = msgspec.structs.replace
@@ -312,6 +332,10 @@ class Resolving:
 
 def _erasures_of(state: VersionedState, scope: str) -> _Erasures:
     return (state.get(key(scope, "erasures"), _Erasures) if scope else None) or _Erasures()
+
+
+def _prepare(state: VersionedState, seal: StateSeal, scopes: Iterable[str]) -> None:
+    seal.prepare({each: _erasures_of(state, each).at for each in dict.fromkeys(scopes) if each})
 
 
 def _clear(
