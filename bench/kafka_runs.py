@@ -38,7 +38,8 @@ from kafka_node import KafkaCluster, missing_tools
 PARTITIONS = 8
 SCOPES = 100
 _LOOK_S = 0.02
-_PATIENCE_S = 600.0
+_PATIENCE_S = 120.0
+"""How long nothing at all may come."""
 
 
 @contextmanager
@@ -91,18 +92,19 @@ class Installation:
         while batch := list(islice(found, 1_000)):
             self.log.append(batch)
 
-    def generation(self) -> Generation:
-        """Derived topics of their own, empty."""
+    def generation(self, sizes: tuple[int, int] = (0, 0)) -> Generation:
+        """Derived topics of their own, empty. ``sizes``: see ``Spec``."""
         self._generations += 1
-        return Generation(self, f"g{self._generations}")
+        return Generation(self, f"g{self._generations}", sizes)
 
 
 class Generation:
     """The derived topics of one generation and what works on them."""
 
-    def __init__(self, installation: Installation, name: str) -> None:
+    def __init__(self, installation: Installation, name: str, sizes: tuple[int, int]) -> None:
         self.name = name
         self.installation = installation
+        self._sizes = sizes
         self._folder = installation.folder / name
         settings = installation.settings
         specs = derived_topics(settings, name)
@@ -120,6 +122,7 @@ class Generation:
             kind=kind,
             generation=self.name,
             data=str(self._folder / (data or f"data-{self._started}")),
+            sizes=self._sizes,
             profile=profile,
         )
         self._folder.mkdir(exist_ok=True)
@@ -140,21 +143,37 @@ class Generation:
         """Messages in the memories topic."""
         return sum(self.memories.end_offsets(PARTITIONS).values())
 
+    def sizes(self) -> tuple[int, int]:
+        """Bytes of a message in both derived topics, on average."""
+        found: list[int] = []
+        for topic in (self.candidates, self.memories):
+            sizes = [
+                len(value)
+                for partition, end in topic.end_offsets(PARTITIONS).items()
+                for _, value in topic.messages(partition, 0, end)
+            ]
+            found.append(sum(sizes) // max(1, len(sizes)))
+        return found[0], found[1]
+
     def await_made(self, count: int, processes: Sequence[Process]) -> float:
         """When the memories topic had so many messages (``time.perf_counter``)."""
-        limit = time.perf_counter() + _PATIENCE_S
-        while self.made() < count:
+        before, since = 0, time.perf_counter()
+        while (made := self.made()) < count:
             for each in processes:
                 each.check()
-            if time.perf_counter() > limit:
-                raise Skipped(f"{self.made()} of {count} messages came in {_PATIENCE_S:g} s")
+            now = time.perf_counter()
+            if made > before:
+                before, since = made, now
+            elif now - since > _PATIENCE_S:
+                raise Skipped(f"{made} of {count} messages came, then none in {_PATIENCE_S:g} s")
             time.sleep(_LOOK_S)
         return time.perf_counter()
 
     def await_event(self, event: Position, processes: Sequence[Process]) -> float:
         """When the event's bundle stood in the memories topic, whatever stands there twice."""
         codec = BundleCodec(self.installation.codec)
-        while True:
+        limit = time.perf_counter() + 5 * _PATIENCE_S
+        while time.perf_counter() < limit:
             end = self.memories.end_offset(event.partition)
             for _, message in self.memories.messages(event.partition, max(0, end - 1), 1):
                 if codec.decode(message, where="bench").offset >= event.offset:
@@ -162,6 +181,7 @@ class Generation:
             for each in processes:
                 each.check()
             time.sleep(_LOOK_S)
+        raise Skipped(f"the event did not come in {5 * _PATIENCE_S:g} s")
 
     def rate(self, kind: Kind, count: int, *, profile: str = "") -> float:
         """Events a second through both topics by one worker, that finds ``count`` of them in the

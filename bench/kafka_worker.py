@@ -1,8 +1,9 @@
 """A process of the Kafka benchmarks: ``python -m bench.kafka_worker SPEC``.
 
 Of four kinds. ``ours`` is the product's worker. ``passing`` is the same worker, with the same
-batches, sends and commits, whose stages hand on each message as it came and keep no state.
-``plain`` is two agents that do that as Faust's documentation writes it, with the same settings.
+batches, sends and commits, whose stages do no work and keep no state: they hand on each message,
+filled up to the size of what ``ours`` sends. ``plain`` is two agents that do that as Faust's
+documentation writes it, with the same settings.
 ``projector`` brings the memories into an edge index and DuckDB, and prints a line of JSON whenever
 it has come further. Which one, and where, is told in SPEC, a JSON object with ``Spec``'s fields.
 """
@@ -14,8 +15,9 @@ import sys
 import time
 from collections.abc import Sequence
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
-from typing import Any, Literal, cast
+from typing import Any, Literal
 
 import faust
 import msgspec
@@ -50,6 +52,8 @@ class Spec(msgspec.Struct, frozen=True):
     generation: str
     data: str
     keys: str
+    sizes: tuple[int, int] = (0, 0)
+    """Bytes of a message in the candidates and the memories topic, for those that do no work."""
     profile: str = ""
     """Where to write a profile; none for no profile."""
 
@@ -67,18 +71,23 @@ class Spec(msgspec.Struct, frozen=True):
 class _Passing:
     """A stage that does no work."""
 
-    def __init__(self) -> None:
+    def __init__(self, size: int) -> None:
+        self._size = size
         self.state = self
         self.dead_letters: list[bytes] = []
 
     def __call__(self, messages: Sequence[tuple[int, bytes]]) -> list[bytes]:
-        return [value for _, value in messages]
+        return [value.ljust(self._size, b"\0") for _, value in messages]
 
     def takes_long(self, messages: Sequence[tuple[int, bytes]]) -> bool:
         return False
 
     def flush(self, committed: int) -> None:
         """Keeps nothing."""
+
+
+def _passing(size: int, *_: Any) -> Any:
+    return _Passing(size)
 
 
 def main() -> None:
@@ -116,8 +125,8 @@ def _run_ours(spec: Spec) -> None:
 
     worker = FaustWorker(spec.kafka, _settings(spec), standard_pipeline(), codec, history)
     if spec.kind == "passing":
-        for stage in worker._stages:
-            stage._make = lambda table, partition: cast(Any, _Passing())
+        for stage, size in zip(worker._stages, spec.sizes, strict=True):
+            stage._make = partial(_passing, size)
     worker.run()
 
 
@@ -132,11 +141,11 @@ def _run_plain(spec: Spec) -> None:
 
     async def first(stream: Any) -> None:
         async for key, value in stream.items():
-            await candidates.send(key=key, value=value)
+            await candidates.send(key=key, value=value.ljust(spec.sizes[0], b"\0"))
 
     async def second(stream: Any) -> None:
         async for key, value in stream.items():
-            await memories.send(key=key, value=value)
+            await memories.send(key=key, value=value.ljust(spec.sizes[1], b"\0"))
 
     app.agent(events)(first)
     app.agent(candidates)(second)

@@ -121,10 +121,7 @@ class PartitionTable:
         self._write()
 
     def get(self, key: bytes) -> bytes | None:
-        if key in self._changed:
-            entry = self._changed[key]
-        else:
-            entry = self._entries().get(key)
+        entry = self._changed[key] if key in self._changed else self._entries().get(key)
         return None if entry is None else entry[TERM_BYTES:]
 
     def put(self, key: bytes, entry: bytes) -> None:
