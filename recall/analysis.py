@@ -10,6 +10,8 @@ import msgspec
 
 from memstream.processors.dates import DateSpan, find_dates
 from memstream.processors.lexemes import lexemes
+from memstream.recall.slots import asked_attributes
+from memstream.schemas.attributes import Attributes, builtin
 from memstream.schemas.instants import OPEN_MICROS, to_micros
 
 _SUBJECT_WORDS = frozenset(("user", "用户"))
@@ -29,6 +31,9 @@ _ASKS_MANY = re.compile(
 )
 """A plural after what or which, a number of things, what several have in common: the answer is a
 list, and its parts were told at different times."""
+_IDIOM = re.compile(r"\bfor a living\b|做什么的|靠什么(?:生活|谋生)", re.IGNORECASE)
+_FOR_A_LIVING = " job 职业 "
+"""What is done for a living is a job, though none of its words says so."""
 _NAME = re.compile(r"[A-Z][A-Za-zÀ-ÿ0-9'’-]*")
 _SENTENCE_START = re.compile(r"(?:^|[.!?:。！？：\n])[\s\"“”‘'(（]*$")
 
@@ -41,7 +46,8 @@ class Analysis(msgspec.Struct, frozen=True):
     it names, [start, end) in UTC microseconds, relative ones anchored at the moment it is asked as
     of. Of a question of several lines, such as the last turns of a conversation, the last one asks
     when, and of which names and times; ``lines_ago`` tells how many lines before the last each word
-    last stands (empty: in the last). ``asks_many``: its answer is a list.
+    last stands (empty: in the last). ``asks_many``: its answer is a list. ``attributes`` are the
+    slots it asks for by their words ("what pets does she have"), most likely first.
     """
 
     words: tuple[str, ...]
@@ -50,11 +56,14 @@ class Analysis(msgspec.Struct, frozen=True):
     asks_many: bool = False
     lines_ago: tuple[int, ...] = ()
     times: tuple[tuple[int, int], ...] = ()
+    attributes: tuple[str, ...] = ()
 
 
-def analysed(query: str, as_of: datetime) -> Analysis:
-    """What the question asks for. Pure: it depends on the question and ``as_of`` alone."""
-    words = tuple(dict.fromkeys(each for each in lexemes(query) if each not in _SUBJECT_WORDS))
+def analysed(query: str, as_of: datetime, attributes: Attributes | None = None) -> Analysis:
+    """What the question asks for. Pure: it depends on the question, ``as_of`` and the registry of
+    attributes (the built-in one where none is given)."""
+    said = _IDIOM.sub(_FOR_A_LIVING, query)
+    words = tuple(dict.fromkeys(each for each in lexemes(said) if each not in _SUBJECT_WORDS))
     dates = find_dates(query, as_of)
     lines = [line for line in query.splitlines() if line.strip()] or [""]
     last_start = query.rfind(lines[-1])
@@ -72,6 +81,7 @@ def analysed(query: str, as_of: datetime) -> Analysis:
             for each in dates
             if (each.start or each.end) and each.start_char >= last_start
         ),
+        asked_attributes(words if len(lines) == 1 else lexemes(lines[-1]), attributes or builtin()),
     )
 
 

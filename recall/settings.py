@@ -21,13 +21,13 @@ class Settings(msgspec.Struct, frozen=True):
     than 0) on. Of a question of several lines, each line's words weigh ``line_fading`` of the next
     one's. An item loses ``repeat_weight`` for every better one of its sitting, where the answer is
     a list ``list_repeat_weight``.
-    The other weights are what an item gains: it is about whom the question names (``subject``),
-    tells when something took place where that is asked (``date``), falls into the time that is
-    named (``time``); or loses, where it only asks (``question``). Nothing is served where no hit
-    holds ``named_coverage`` of the words of a question with names, each name worth
-    ``name_worth`` words, or ``least_coverage`` of one without, of ``words_needed_of`` words where
-    there are more; unless the words it holds have an IDF of ``sure_lexical`` together, or its
-    cosine is ``sure_dense`` (see ``abstention``).
+    The other weights are what an item gains: it is about whom the question names (``subject``), is
+    of the slot it asks for (``slot``), tells when something took place where that is asked
+    (``date``), falls into the time that is named (``time``); or loses, where it only asks
+    (``question``). Nothing is served where no hit holds ``named_coverage`` of the words of a
+    question with names, each name worth ``name_worth`` words, or ``least_coverage`` of one without,
+    of ``words_needed_of`` words where there are more; unless the words it holds have an IDF of
+    ``sure_lexical`` together, or its cosine is ``sure_dense`` (see ``abstention``).
     ``after_seconds`` is the longest that ``recall(after=...)`` waits before it answers from what
     there is.
     """
@@ -49,6 +49,7 @@ class Settings(msgspec.Struct, frozen=True):
     sitting_seconds: float = 3600.0
     neighbour_weight: float = 0.3
     subject_weight: float = 0.2
+    slot_weight: float = 0.5
     date_weight: float = 0.1
     time_weight: float = 0.25
     question_weight: float = 0.1

@@ -1,0 +1,92 @@
+"""Questions that ask for a slot by its words find what is known of it before mere talk."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from memstream import Memory, Scope
+from memstream.recall.analysis import analysed
+from memstream.schemas.attributes import builtin
+
+SAID_AT = datetime(2025, 3, 12, 9, 30, tzinfo=UTC)
+ANN = Scope(tenant="acme", user="ann")
+
+
+@pytest.mark.parametrize(
+    ("question", "attribute"),
+    [
+        ("What pets does she have?", "pet"),
+        ("Does he have pets", "pet"),
+        ("What is he allergic to?", "allergy"),
+        ("Any allergies?", "allergy"),
+        ("Does she have kids?", "children"),
+        ("How many children does he have?", "children"),
+        ("Where does she live?", "residence"),
+        ("What does he do for a living?", "job_title"),
+        ("Where does he work?", "employer"),
+        ("Who is his wife?", "spouse"),
+        ("When is her birthday?", "birthday"),
+        ("What languages does he speak?", "languages_spoken"),
+        ("What car does she drive?", "vehicle"),
+        ("Does he have any health problems?", "health_condition"),
+        ("她养了什么宠物？", "pet"),
+        ("他对什么过敏？", "allergy"),
+        ("她有孩子吗？", "children"),
+        ("她住在哪里？", "residence"),
+        ("他是做什么的？", "job_title"),
+        ("他老婆叫什么？", "spouse"),
+        ("他会说什么语言？", "languages_spoken"),
+    ],
+)
+def test_a_short_question_names_the_slot_it_asks_for(question: str, attribute: str) -> None:
+    assert attribute in analysed(question, SAID_AT).attributes
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "What did Melanie say about the painting of the horse at the workshop in July?",
+        "How did the meeting go?",
+        "上周的会议讨论了什么预算问题？",
+        "?",
+    ],
+)
+def test_other_questions_ask_for_no_slot(question: str) -> None:
+    assert analysed(question, SAID_AT).attributes == ()
+
+
+def test_a_user_may_declare_what_a_slot_is_asked_for_by(tmp_path: Path) -> None:
+    mine = tmp_path / "mine.toml"
+    mine.write_text('[boat]\ncardinality = "one"\naliases = "boat yacht sail"\n', encoding="utf-8")
+    asked = analysed("Which yacht?", SAID_AT, builtin().extended(mine))
+    assert asked.attributes == ("boat",)
+
+
+TALK = [
+    "The kids at the workshop painted a horse and a dog; all the children loved the pet parade.",
+    "We spoke about pets and kids for hours, the children of my neighbours keep asking for a cat.",
+    "Kids, kids, kids: the school was full of children today and their pets were in the yard.",
+    "孩子们今天在学校画了小狗，宠物店门口全是孩子。",
+    "我们聊了好几个小时的宠物和孩子。",
+]
+
+
+def test_what_is_known_of_the_slot_comes_before_talk_about_such_things(tmp_path: Path) -> None:
+    facts = ["I have a parrot.", "I have two kids.", "I'm allergic to walnuts."]
+    with Memory.open(tmp_path, worker=False) as memory:
+        for number, text in enumerate([*TALK, *facts, *TALK]):
+            at = SAID_AT + timedelta(hours=3 * number)
+            memory.record_turn(ANN, role="user", text=text, observed_at=at)
+        memory.flush()
+        for question, value in (
+            ("What pets does she have?", "parrot"),
+            ("她养了什么宠物？", "parrot"),
+            ("Does she have kids?", "two kids"),
+            ("她有孩子吗？", "two kids"),
+            ("What is he allergic to?", "walnuts"),
+        ):
+            found = memory.recall(ANN, question, record=False)
+            assert found.items[0].memory.value == value, question
