@@ -286,27 +286,55 @@ def validated(event: Event, *, where: str = "event") -> Event:
     return event
 
 
+def typed(event: Event, *, where: str = "event") -> Event:
+    """The event itself, or ``InvalidEvent`` where a field of its data is not of its type: Python
+    does not look when data is made, and nobody could read what the log would hold."""
+    try:
+        _DECODERS[event.type].decode(_ENCODER.encode(event.data))
+    except (msgspec.ValidationError, TypeError, ValueError, OverflowError) as error:
+        faults = [
+            Fault(f"$.data.{field.name}", problem)
+            for field in msgspec.structs.fields(event.data)
+            if (problem := _misfit(getattr(event.data, field.name), field.type))
+        ]
+        raise InvalidEvent(where, faults or [Fault("$.data", str(error))]) from error
+    return event
+
+
+def _misfit(value: Any, kind: Any) -> str:
+    """Why a value is none of the type; empty where it is."""
+    try:
+        msgspec.json.decode(_ENCODER.encode(value), type=kind)
+    except msgspec.ValidationError as error:
+        return str(error)
+    except (TypeError, ValueError, OverflowError):
+        return f"{type(value).__name__} cannot be kept"
+    return ""
+
+
 def _faults_of_data(data: Data) -> list[Fault]:
     """Faults that the types alone cannot state. Walks instants and spans."""
     faults: list[Fault] = []
     for name, allowed in _CHOICES.get(type(data), ()):
         value = getattr(data, name)
-        if value not in allowed:
+        if value not in allowed:  # compared, not hashed: it may be anything
             known = f"one of {', '.join(allowed)}"
             faults.append(Fault(f"$.data.{name}", f"{value!r} is unknown", known))
-    for name in data.__struct_fields__:
+    for name in _INSTANTS.get(type(data), ()):
         value = getattr(data, name)
-        if isinstance(value, datetime):
+        if value is not None:
             fault = fault_of_instant(f"$.data.{name}", value)
             if fault:
                 faults.append(fault)
     if isinstance(data, TurnRecorded):
-        for index, (start, end) in enumerate(data.served_spans):
-            if not 0 <= start <= end <= len(data.text):
+        spans: tuple[Any, ...] = data.served_spans
+        for index, span in enumerate(spans):
+            whole = isinstance(span, tuple) and all(isinstance(each, int) for each in span)
+            if not whole or len(span) != 2 or not 0 <= span[0] <= span[1] <= len(data.text):
                 faults.append(
                     Fault(
                         f"$.data.served_spans[{index}]",
-                        f"[{start}, {end}) is outside the text of "
+                        f"{span!r} is no [start, end) of the text of "
                         f"{quantity(len(data.text), 'character')}",
                     )
                 )
@@ -322,6 +350,17 @@ _CHOICES: dict[type[Data], tuple[tuple[str, tuple[str, ...]], ...]] = {
     for kind in DATA_TYPES.values()
 }
 """The fields of each type that hold one of a few words, which Python does not check."""
+
+
+_INSTANTS: dict[type[Data], tuple[str, ...]] = {
+    kind: tuple(
+        field.name
+        for field in msgspec.structs.fields(kind)
+        if datetime in (field.type, *get_args(field.type))
+    )
+    for kind in DATA_TYPES.values()
+}
+"""The fields of each type that hold an instant."""
 
 
 def _decode_data(event_type: str, version: int, plain: bytes) -> Data:

@@ -62,6 +62,8 @@ class Scope(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaul
     @classmethod
     def parse(cls, path: str) -> Scope:
         """The scope a path stands for. Raises ``InvalidScope`` if it is not one ``path`` made."""
+        if not isinstance(path, str):
+            raise InvalidScope(f"scope path: expected text, got {type(path).__name__}")
         tenant, slash, rest = path.partition("/")
         kind, colon, owner = rest.partition(":")
         if not slash or not colon or kind not in OWNERS:

