@@ -19,11 +19,12 @@ REACH = 2
 
 class Naming(msgspec.Struct, frozen=True, gc=False):
     """Names that a sentence gives, the pronoun that stands for who has them (empty for none), and
-    what it says of them after that."""
+    what it says of them after that; or the ``relation`` it calls who has them by ("the dog")."""
 
     names: tuple[str, ...]
     who: str
     rest: str
+    relation: str = ""
 
 
 class Introductions:
@@ -36,6 +37,12 @@ class Introductions:
         bound = "" if self._chinese else r"\b"
         plural = "" if self._chinese else "s?"
         self._relation = re.compile(rf"{bound}({relations}){plural}{bound}", re.IGNORECASE)
+        self._called = re.compile(
+            rf"(?:那[只条个]|这[只条个])?({relations})的?(?:名字)?(?:就?叫|是叫)(?P<name>[^，,。！!？?\s个得了]{{1,8}})[。！!]*$"
+            if self._chinese
+            else rf"[Tt]he ({relations})(?:['’]s name)?(?: is|['’]s)(?: called| named)? "
+            r"(?P<name>[A-Z][\w'’-]*)[.!]*$"
+        )
         women, men = (frozenset(book.grammar(each)) for each in ("feminine", "masculine"))
         self._unfit: dict[str, frozenset[str]] = {
             **dict.fromkeys(_MASCULINE, women),
@@ -69,7 +76,8 @@ class Introductions:
         """What a sentence names that is not named in it; None where it names nothing."""
         match = self._naming.match(text)
         if match is None:
-            return None
+            told = self._called.match(text)
+            return None if told is None else Naming((told["name"],), "", "", told[1].lower())
         names = tuple(re.split(r" and |, |[、和]", match["name"]))
         rest = match["rest"] or ""
         if rest and not self._chinese and match["verb"]:
@@ -81,6 +89,12 @@ class Introductions:
         empty where they introduced nothing, or where another one may be meant: "I have a dog. My
         friend has a cat. His name is Rex."."""
         count = len(naming.names)
+        if naming.relation:
+            known = any(
+                self._had.match(text) and naming.relation in self._beings(text, "")
+                for text in before[-REACH:]
+            )
+            return (naming.relation,) if known else ()
         near = [each for each in before[-REACH:] if not each.endswith(("?", "？"))]
         mentioned = [self._beings(text, naming.who) for text in near]
         for text, beings in zip(reversed(near), reversed(mentioned), strict=True):
@@ -131,7 +145,8 @@ _NAMING_EN = re.compile(
     r"(?:(?:['’]s|['’]re| is| are) (?:called|named)| ?[Nn]ames?(?:['’]s| is| are)"
     r"| (?:named|call|called) (?:him|her|it|them)) )"
     r"(?P<name>[A-Z][\w'’-]*(?:(?: and |, )[A-Z][\w'’-]*)*)"
-    r"(?:(?:,? and|,? but|[,;—–-])? (?:he|she|it|they)(?P<verb>['’]s|['’]re)? (?P<rest>.+?))?[.!]*$"
+    r"(?:(?:(?:,? and|,? but|[,;—–-])? (?:he|she|it|they)(?P<verb>['’]s|['’]re)?|,? and(?= [a-z]))"
+    r" (?P<rest>.+?))?[.!]*$"
 )
 _NAMING_ZH = re.compile(
     r"(?P<who>[它他她]们?)?(?:的?(?:名字|大名|小名)(?:就?是|就?叫)|就?名?叫(?:做|作)?|取名叫?|起名叫?)"

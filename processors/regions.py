@@ -170,16 +170,20 @@ def parts(region: Region) -> list[Region]:
     return found if _stand_alone(found, region.book) else [region.part(0, end)]
 
 
-def alternates(region: Region) -> list[Region]:
-    """The items of "X and Y", parted at conjunctions alone: a comma may belong to one of them
-    ("Paris, France"). A preposition said again ("at X and at Y") belongs to none."""
+def alternates(region: Region, *, commas: bool) -> list[Region]:
+    """The items of "X, Y and Z". ``commas``: they part too; else one belongs to its item ("Paris,
+    France"). A preposition said again ("at X and at Y") belongs to none."""
     if region.book.language == "zh":
         return _chinese_parts(region)
-    _, conjunctions = _joints(region)
+    norm = region.norm
+    parted, conjunctions = _joints(region)
+    cuts = [at for at in conjunctions if norm[at] in _JOINS]
+    if commas and cuts:
+        cuts = sorted([*cuts, *(at for at in parted if at < cuts[-1])])
     found: list[Region] = []
     begin = 0
-    for at in [*(each for each in conjunctions if region.norm[each] != "&"), len(region.norm)]:
-        if begin < at and begin and region.norm[begin] in _REPEATED:
+    for at in [*cuts, len(norm)]:
+        if begin < at and begin and norm[begin] in _REPEATED:
             begin += 1
         if begin < at:
             found.append(region.part(begin, at))
@@ -187,6 +191,7 @@ def alternates(region: Region) -> list[Region]:
     return [each for each in found if each.start < each.end]
 
 
+_JOINS = frozenset(("and", "plus"))
 _REPEATED = frozenset(("in", "at", "for", "also", "as"))
 
 

@@ -44,6 +44,10 @@ class Repairs:
             self._number_at_end = re.compile(rf"{counted}$")
             self._lead = re.compile(r"(?:应该|其实)?(?:就是|是)?")
             self._subjects = re.compile("[我你您他她它这那咱]")
+            self._whose = re.compile(
+                r"(?:那|这)?是(?:说)?(?P<who>我[^，,。！!是住在]{1,4})[。！!]*$"
+            )
+            self._speaker = re.compile("我")
         else:
             end = r"(?:[\s,:;.!…—–-]+|$)"
             marker = (
@@ -64,6 +68,11 @@ class Repairs:
                 r"(?:(?:in|at|to|on|for|as|with|of|from|a|an|the|not)\s+)*",
                 re.IGNORECASE,
             )
+            self._whose = re.compile(
+                r"(?:that|it)(?:['’]s| is| was) (?P<who>my (?:[a-z-]+ )?[a-z-]+)[.!]*$",
+                re.IGNORECASE,
+            )
+            self._speaker = re.compile(r"\b(?:I(?:['’]m)?|We|we)\b")
             self._subjects = re.compile(
                 r"(?:I|we|you|he|she|it|they|my|our|your|his|her|their|that|this|there|what|who)"
                 r"(?:\b|['’])",
@@ -95,10 +104,16 @@ class Repairs:
     def readings(self, before: str, after: str, wrong: str) -> Iterator[str]:
         """The sentences that "before, no, after" may mean, where ``wrong`` is the value that
         stands in ``before``."""
+        said = self._whose.match(after)
+        if said is not None:
+            yield self._speaker.sub(said["who"][0].upper() + said["who"][1:], before, count=1)
+            return
         yield after
         yield ("我" if self._chinese else "I ") + after
         place = before.rfind(wrong)
         right = self._value_of(after)
+        if self._chinese:
+            right = _without_repeated(before[:place], right)
         if place < 0 or not wrong or not right or len(right) > LONGEST_VALUE:
             return
         article = _ARTICLE.match(wrong)
@@ -113,11 +128,11 @@ class Repairs:
 
     def _value_of(self, after: str) -> str:
         lead = self._lead.match(after)
-        return re.split(r"[,.;:!?，。；：！？（(]", after[lead.end() if lead else 0 :])[0].strip()
+        return _END.split(after[lead.end() if lead else 0 :])[0].strip()
 
-    def redated(self, before: str, after: str, anchor: datetime | None) -> str | None:
-        """The sentence with its last date in place of which ``after`` is another one; None where
-        ``after`` is no date."""
+    def redated(self, before: str, after: str, anchor: datetime | None) -> list[str] | None:
+        """The sentences in which ``after`` is the last date, or its year; None where ``after`` is
+        no date."""
         right = self._value_of(after)
         language: Literal["en", "zh"] = "zh" if self._chinese else "en"
         if not right or len(right) > LONGEST_VALUE or not _is_date(right, anchor, language):
@@ -128,7 +143,11 @@ class Repairs:
         wrong = known[-1]
         lead = _PREPOSITION.match(wrong.text)
         begin = wrong.start_char + (lead.end() if lead else 0)
-        return before[:begin] + right + before[wrong.end_char :]
+        found = [before[:begin] + right + before[wrong.end_char :]]
+        year = _YEAR.search(before, begin, wrong.end_char) if _YEAR.fullmatch(right) else None
+        if year is not None:
+            found.append(before[: year.start()] + right + before[year.end() :])
+        return found
 
     def completed(self, before: str, after: str, anchor: datetime | None) -> str | None:
         """The one statement that both make where a number or a date at the end of ``before`` makes
@@ -152,8 +171,19 @@ class Repairs:
         return text if wrong[0].start_char in there else None
 
 
+_END = re.compile(r"[,.:](?!\d)|[;!?，。；：！？（(]")
+"""Where a value ends; a sign within a number ("10:30") ends none."""
 _ARTICLE = re.compile(r"(?:a|an|the)\s+", re.IGNORECASE)
+_YEAR = re.compile(r"(?<!\d)(?:1[89]|20)\d\d(?!\d)年?")
 _PREPOSITION = re.compile(r"(?:in|on|at|since|from|until|by|during)\s+", re.IGNORECASE)
+
+
+def _without_repeated(before: str, right: str) -> str:
+    """The value without the words before the wrong one that it repeats: "在长沙，不对，在株洲"."""
+    for length in (2, 1):
+        if right[:length] == before[-length:] and len(right) > length:
+            return right[length:]
+    return right
 
 
 def _is_date(text: str, anchor: datetime | None, language: Literal["en", "zh"]) -> bool:

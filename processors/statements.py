@@ -121,14 +121,20 @@ class Statements:
         dated = self.repairs.redated(before, after, anchor)
         for text in self.repairs.readings(before, after, wrong.spoken) if dated is None else ():
             meant = read(text)
-            right = [each for each in meant.facts if _is_otherwise(each, wrong)]
+            right = [
+                each
+                for each in meant.facts
+                if _is_otherwise(each, wrong)
+                or (each.value == wrong.value and _takes_back(each, wrong))
+            ]
             if right:
                 return self._mended(sentence, facts, right, covered=meant.covered)
-        if dated is not None:
-            meant = read(dated)
+        for text in dated or ():
+            meant = read(text)
             same = [each for each in meant.facts if each.attribute == wrong.attribute]
-            if same and any(each.dates != wrong.dates for each in same):
+            if any((each.dates, each.value) != (wrong.dates, wrong.value) for each in same):
                 return self._mended(sentence, facts, same, covered=meant.covered)
+        if dated is not None:
             return None
         other = read(after)
         if any(_takes_back(each, wrong) for each in other.facts):

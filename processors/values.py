@@ -39,7 +39,7 @@ def read_values(
     return _READERS[kind](region)
 
 
-_ONE_BY_ONE = frozenset(("place", "employer", "job"))
+_ONE_BY_ONE = frozenset(("place", "employer", "job", "company"))
 """Kinds whose reader reads one value, so that a list is read item by item."""
 
 
@@ -47,7 +47,7 @@ def _one_by_one(region: Region, kind: str) -> list[Value]:
     """The values of "X and Y", in which every item looks like the first; else that of the whole."""
     reader = _READERS[kind]
     found: list[Value] = []
-    items = alternates(region)
+    items = alternates(region, commas=kind != "place")
     for item in items if len(items) > 1 else ():
         values = reader(item)
         alike = kind == "job" or _shape(item) == _shape(items[0])
