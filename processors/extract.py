@@ -17,7 +17,7 @@ from pathlib import Path
 import msgspec
 
 from memstream.processors.clauses import Speaker
-from memstream.processors.dates import find_dates
+from memstream.processors.dates import DateSpan, find_dates
 from memstream.processors.episodes import Remainder, kept, remainder
 from memstream.processors.gate import GateMark
 from memstream.processors.moments import annotated, first_resolved, occurred, validity_of, written
@@ -204,8 +204,8 @@ class Reader:
         note = when.note
         valid_from = when.valid_from
         if fact.rule.dates == "occurred":
-            took_place = occurred(fact.dates)
-            date = first_resolved(fact.dates)
+            took_place = occurred(_dates_of(fact, observed))
+            date = first_resolved(_dates_of(fact, observed))
             note = "" if date is None else written(date, observed.tzinfo or UTC, language)
             if took_place is not None and took_place.start is not None:
                 valid_from = min(valid_from, took_place.start)
@@ -387,6 +387,14 @@ def _speaker_of(event: Event, actor: str) -> str:
 @lru_cache(maxsize=1 << 10)
 def _owner_of(subject: str) -> str:
     return Scope.parse(subject).owner
+
+
+def _dates_of(fact: Fact, observed: datetime) -> tuple[DateSpan, ...]:
+    """When a fact takes place; of a plan, no date that was over when it was told: such a date
+    belongs to something else in the sentence."""
+    if fact.rule.tense != "future":
+        return fact.dates
+    return tuple(each for each in fact.dates if each.end is None or each.end > observed)
 
 
 def _is_announced(fact: Fact, observed: datetime) -> bool:

@@ -104,11 +104,12 @@ class Introductions:
             introduced = self._had.match(text) or (alone and self._mine.match(text))
             if introduced and len(beings) == 1:
                 return beings * count
-            return beings if introduced and len(beings) == count and self._pets(beings) else ()
+            return beings if introduced and len(beings) == count and self._alike(beings) else ()
         return ()
 
-    def _pets(self, beings: Sequence[str]) -> bool:
-        return all(self._attributes[each] == "pet" for each in beings)
+    def _alike(self, beings: Sequence[str]) -> bool:
+        """Whether all are pets, or all children: then their names come in the same order."""
+        return len({self._attributes[each] for each in beings}) == 1
 
     def _beings(self, text: str, pronoun: str) -> tuple[str, ...]:
         """The people and animals a sentence mentions that the pronoun may stand for."""

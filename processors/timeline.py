@@ -280,7 +280,7 @@ def _after_what_held(change: Assertion, ordered: Sequence[Assertion]) -> Asserti
         if each.polarity == "negative" or each.valid_from <= change.valid_from:
             continue
         within = each.valid_from < latest and each.trust >= change.trust
-        told_before = each.observed_at < change.observed_at and each.event != change.event
+        told_before = _told_before(each, change)
         if _had_ended(each, change) or (within and told_before and _concerns(change, each)):
             return msgspec.structs.replace(change, valid_from=latest.astimezone(UTC))
     return change
@@ -295,11 +295,18 @@ def _had_ended(each: Assertion, change: Assertion) -> bool:
         and undated
         and each.polarity == "positive"
         and latest <= each.valid_from <= latest + LONGEST_BELATED
-        and each.observed_at < change.observed_at
+        and _told_before(each, change)
         and each.trust == change.trust
-        and each.event != change.event
         and _concerns(change, each)
     )
+
+
+def _told_before(each: Assertion, change: Assertion) -> bool:
+    """Whether it was said earlier; in one event, earlier in its text, where the change says what
+    came instead ("I live in Rome. I moved to Milan last week")."""
+    if each.event != change.event:
+        return each.observed_at < change.observed_at
+    return each.ordinal < change.ordinal and change.polarity == "positive"
 
 
 def _concerns(change: Assertion, each: Assertion) -> bool:

@@ -264,12 +264,14 @@ ANNOUNCED = [
     ("I'm quitting my job next month.", "quit the job"),
     ("I'm flying to Porto next week.", "go to Porto"),
     ("I'm getting married in June.", "get married"),
+    ("I'm retiring in December.", "retire"),
     ("我下个月要搬到成都。", "搬到成都"),
     ("我下个月搬去成都。", "搬到成都"),
     ("我四月要跳槽到腾讯。", "加入腾讯"),
     ("我下周入职腾讯。", "加入腾讯"),
     ("我下个月从华为离职。", "从华为离职"),
     ("我下周辞职。", "辞职"),
+    ("下个月我就要从百度离职了。", "从百度离职"),
     ("我六月要结婚了。", "结婚"),
 ]
 
@@ -491,6 +493,7 @@ def test_a_slip_takes_nothing_back_that_was_said_before(earlier: str, text: str)
         ("My sister came by. I have a dog. His name is Rex.", {"pet=Rex"}),
         ("I have a dog and a cat. Their names are Rex and Luna.", {"pet=Rex", "pet=Luna"}),
         ("I have a dog and a cat. The dog is called Rex.", {"pet=Rex"}),
+        ("I have a daughter and a son. They are called Mia and Leo.", {"child=Mia", "child=Leo"}),
         ("我有一条狗和一只猫。狗叫小黑。", {"pet=小黑"}),
         ("I like animals. The dog is called Rex.", {"likes=animals"}),
         # what is said after the name

@@ -227,6 +227,10 @@ def test_what_was_told_last_counts_where_a_change_is_dated_just_before_what_it_e
     before, after = timeline([said, _changed("e2", "Rome", 0, 7, 12)])
     assert (before.status, before.valid_from, before.valid_to) == ("superseded", day(0), day(7))
     assert (after.opener.value, after.status, after.valid_from) == ("Rome", "active", day(7))
+    # within one event the order of its text counts, for what came instead
+    assert _standing([said, _changed("e1", "Rome", 0, 7, 10, ordinal=1)]) == {"Rome"}
+    quit_at_once = _changed("e1", "", 0, 7, 10, ordinal=1, polarity="negative")
+    assert _standing([said, quit_at_once]) == {"Oslo"}
     # told before, long before, of something else, or by a less trusted source
     assert _standing([said, _changed("e2", "", 0, 7, 9, polarity="negative")]) == {"Oslo"}
     assert _standing([said, _changed("e2", "", 0, 2, 12, polarity="negative")]) == {"Oslo"}
