@@ -14,6 +14,7 @@ processes that find the turns in the raw topic, from their first message to thei
 
 from __future__ import annotations
 
+import math
 import os
 import statistics
 import tempfile
@@ -28,7 +29,7 @@ import msgspec
 from kafka import KafkaConsumer
 from kafka.structs import TopicPartition
 
-from bench.kafka_runs import PARTITIONS, Generation, Installation, broker
+from bench.kafka_runs import PARTITIONS, WARM, Broker, Generation, Installation, Spent, broker
 from bench.kafka_worker import Kind
 from bench.measures import Row, in_turns, row
 from memstream.processors.standard import standard_pipeline
@@ -53,13 +54,13 @@ READ_AT_ONCE = 1_000
 
 def rows() -> Iterator[Row]:
     """Throughput, scaling, latency, replay and recovery."""
-    with tempfile.TemporaryDirectory() as name, broker() as bootstrap:
-        folder = Path(name)
+    with tempfile.TemporaryDirectory() as name, broker() as found:
+        bootstrap, folder = found.bootstrap, Path(name)
         loaded = Installation(bootstrap, folder, "loaded")
         loaded.load(loaded.rows(EVENTS))
         ours = yield from _throughput(loaded)
         yield from _replay(loaded, folder)
-        yield from _two_workers(bootstrap, folder)
+        yield from _two_workers(found, folder)
         yield from _latency(Installation(bootstrap, folder, "paced"), ours / 2)
         yield from _recovery(Installation(bootstrap, folder, "recovering"))
 
@@ -90,14 +91,27 @@ def _replay(loaded: Installation, folder: Path) -> Iterator[Row]:
     yield row("  replay with the pipeline", EVENTS / derived, "events/s", floor=floor)
 
 
-def _two_workers(bootstrap: str, folder: Path) -> Iterator[Row]:
-    rates: dict[int, list[float]] = {1: [], 2: []}
+def _two_workers(broker: Broker, folder: Path) -> Iterator[Row]:
+    """And what limits them: whose processor time an event takes, and how much of all there is."""
+    runs: dict[int, list[Spent]] = {1: [], 2: []}
     for number in range(ROUNDS):
-        for workers, found in list(rates.items())[:: 1 if number % 2 else -1]:
-            fresh = Installation(bootstrap, folder, f"workers-{number}-{workers}")
-            found.append(fresh.generation().rate_of_several(workers, fresh.rows(EVENTS)))
-    one, two = (statistics.median(each) for each in rates.values())
-    yield row("two workers, over one, two cores", two, "events/s", floor=one)
+        for workers, found in list(runs.items())[:: 1 if number % 2 else -1]:
+            fresh = Installation(broker.bootstrap, folder, f"workers-{number}-{workers}")
+            found.append(fresh.generation().several(workers, fresh.rows(EVENTS), broker))
+    count = EVENTS - WARM
+    one, two = (sorted(each, key=lambda run: run.passed)[ROUNDS // 2] for each in runs.values())
+    yield row(
+        "two workers, over one, two cores",
+        count / two.passed,
+        "events/s",
+        floor=count / one.passed,
+    )
+    for part in ("workers", "broker", "appending"):
+        with_two, with_one = (getattr(each, part) / count * 1e6 for each in (two, one))
+        if not math.isnan(with_two):
+            yield row(f"  processor time: {part}", with_two, "µs/event", floor=with_one)
+    if not math.isnan(two.share):
+        yield row("  share of all processors", two.share, "of 1", floor=one.share)
 
 
 def _latency(paced: Installation, rate: float) -> Iterator[Row]:

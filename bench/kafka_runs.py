@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import signal
 import subprocess
@@ -12,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 from kafka import KafkaAdminClient
@@ -37,18 +38,27 @@ from kafka_node import KafkaCluster, missing_tools
 
 PARTITIONS = 8
 SCOPES = 100
+WARM = 2 * SCOPES
+"""Events before those that are measured."""
 _LOOK_S = 0.02
 _PATIENCE_S = 120.0
 """How long nothing at all may come."""
 
 
+class Broker(NamedTuple):
+    """Its address, and its process where it was started for this."""
+
+    bootstrap: str
+    process_id: int | None
+
+
 @contextmanager
-def broker() -> Iterator[str]:
-    """The address of the broker of MEMSTREAM_KAFKA_BOOTSTRAP, or else of one started for this.
-    Raises ``Skipped`` where there is neither."""
+def broker() -> Iterator[Broker]:
+    """The broker of MEMSTREAM_KAFKA_BOOTSTRAP, or else one started for this. Raises ``Skipped``
+    where there is neither."""
     given = os.environ.get("MEMSTREAM_KAFKA_BOOTSTRAP")
     if given:
-        yield given
+        yield Broker(given, None)
         return
     if missing_tools():
         raise Skipped(f"no Apache Kafka: {missing_tools()} not found")
@@ -56,9 +66,36 @@ def broker() -> Iterator[str]:
         cluster = KafkaCluster(Path(name) / "cluster")
         bootstrap = cluster.up()
         try:
-            yield bootstrap
+            yield Broker(bootstrap, cluster.pid(1))
         finally:
             cluster.down()
+
+
+class Spent(msgspec.Struct, frozen=True):
+    """One run with several workers: seconds that passed, and seconds of processor time that the
+    workers, the broker and the process that appends have used meanwhile. NaN where not known."""
+
+    passed: float
+    workers: float
+    broker: float
+    appending: float
+
+    @property
+    def share(self) -> float:
+        """Of all processors."""
+        used = self.workers + self.broker + self.appending
+        return used / self.passed / (os.cpu_count() or 1)
+
+
+def _processor_seconds(process_id: int | None) -> float:
+    """What a process has used until now; NaN where the system does not tell (as Linux does)."""
+    stat = Path(f"/proc/{process_id}/stat")
+    if process_id is None or not stat.exists():
+        return math.nan
+    user, system = (
+        stat.read_text(encoding="ascii", errors="replace").rpartition(")")[2].split()[11:13]
+    )
+    return (int(user) + int(system)) / os.sysconf("SC_CLK_TCK")
 
 
 class Installation:
@@ -193,18 +230,24 @@ class Generation:
             started = time.perf_counter()
             return (count - ahead) / (self.await_made(count, [process]) - started)
 
-    def rate_of_several(self, workers: int, rows: Sequence[SealedRow]) -> float:
-        """Events a second while so many workers, who have joined and worked before, are given
-        the rows."""
-        warm, rest = rows[: SCOPES * 2], rows[SCOPES * 2 :]
+    def several(self, workers: int, rows: Sequence[SealedRow], broker: Broker) -> Spent:
+        """So many workers, who have joined and worked before, are given the rows: what it takes
+        until all but the first ``WARM`` of them are through."""
+        warm, rest = rows[:WARM], rows[WARM:]
         with ExitStack() as running:
             processes = [running.enter_context(self.process("ours")) for _ in range(workers)]
             self._await_members(workers, processes)
             self.installation.load(warm)
             self.await_made(len(warm), processes)
-            started = time.perf_counter()
+
+            def used() -> list[float]:
+                ours = sum(_processor_seconds(each.process_id) for each in processes)
+                return [ours, _processor_seconds(broker.process_id), time.process_time()]
+
+            started, before = time.perf_counter(), used()
             self.installation.load(rest)
-            return len(rest) / (self.await_made(len(rows), processes) - started)
+            passed = self.await_made(len(rows), processes) - started
+            return Spent(passed, *(now - then for now, then in zip(used(), before, strict=True)))
 
     def _await_members(self, count: int, processes: Sequence[Process]) -> None:
         """Returns when the generation's group has so many members and no rebalance is going on."""
@@ -229,6 +272,10 @@ class Process:
     def __init__(self, process: subprocess.Popen[bytes], log: Path) -> None:
         self._process = process
         self.log = log
+
+    @property
+    def process_id(self) -> int:
+        return self._process.pid
 
     def check(self) -> None:
         """Raises ``Skipped`` with the end of its output where the process has ended by itself."""
