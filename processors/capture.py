@@ -402,6 +402,8 @@ def _faults_of(event: Event) -> list[Fault]:
             faults.append(
                 Fault("$.id", "has characters that cannot be kept", "give visible Unicode in NFC")
             )
+        elif name == "id" and value and not value.strip():
+            faults.append(Fault("$.id", "is blank", "give one that can be asked for"))
         elif name == "subject" and (problem := _fault_of_scope(value)):
             faults.append(Fault("$.subject", problem))
     trust: object = event.source.trust

@@ -82,12 +82,15 @@ def check_seconds(**seconds: object) -> None:
 
 def check_sql(query: object) -> None:
     """Raises ``InvalidEvent`` for what can be no SQL."""
-    check_texts("sql", query=query)
+    fault = _no_text("query", query)
+    if fault is None and not str(query).strip():
+        fault = Fault("query", "is blank", "SELECT * FROM help lists what can be asked")
     try:
         str(query).encode()
     except UnicodeEncodeError as error:
         fault = Fault("query", f"is no valid Unicode at character {error.start}")
-        raise InvalidEvent("sql", [fault]) from error
+    if fault is not None:
+        raise InvalidEvent("sql", [fault])
 
 
 def check_position(after: object) -> None:

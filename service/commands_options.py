@@ -24,7 +24,7 @@ from memstream.schemas.instants import FIRST, LAST, parse_instant
 from memstream.schemas.scope import OWNERS, Scope
 from memstream.service.host import Host
 from memstream.service.memory import Memory
-from memstream.service.printing import Meter, note
+from memstream.service.printing import Meter, note, shown
 from memstream.streams.clock import SystemClock
 from memstream.streams.log import Position
 
@@ -329,6 +329,5 @@ def answer_position(position: Position, *, as_json: bool) -> None:
     verb = "already there" if position.duplicate else "recorded"
     if position.differs:
         verb = "not recorded, already there with other content or time"
-    typer.echo(
-        f"{verb}: event {position.event} (partition {position.partition}, offset {position.offset})"
-    )
+    at = f"(partition {position.partition}, offset {position.offset})"
+    typer.echo(f"{verb}: event {shown(position.event)} {at}")
