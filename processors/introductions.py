@@ -43,6 +43,8 @@ class Introductions:
             else rf"[Tt]he ({relations})(?:['’]s name)?(?: is|['’]s)(?: called| named)? "
             r"(?P<name>[A-Z][\w'’-]*)[.!]*$"
         )
+        self._told = _TOLD_ZH if self._chinese else _TOLD_EN
+        self._other = _NOBODY if self._chinese else _OTHER_NAME
         women, men = (frozenset(book.grammar(each)) for each in ("feminine", "masculine"))
         self._unfit: dict[str, frozenset[str]] = {
             **dict.fromkeys(_MASCULINE, women),
@@ -107,6 +109,25 @@ class Introductions:
             return beings if introduced and len(beings) == count and self._alike(beings) else ()
         return ()
 
+    def told_of(self, text: str, before: Sequence[str]) -> str | None:
+        """A sentence about him or her with whom the sentences before introduced in place of the
+        pronoun; None where they introduced nobody, or another may be meant."""
+        match = self._told.match(text)
+        if match is None:
+            return None
+        naming = Naming(("",), match["who"].lower(), "")
+        relation = "".join(self.relations(before, naming))
+        named = any(self._other.search(each) for each in before[-REACH:])
+        several = (
+            relation in ("parents", "children")
+            or relation.removesuffix("s") in self._attributes.keys() - {relation}
+            or any(f"{relation}s" in each.lower() for each in before[-REACH:])
+        )
+        if not relation or named or several:
+            return None
+        rest = f"is {match['rest']}" if match["is"] else match["rest"]
+        return self.continued(relation, rest)
+
     def _alike(self, beings: Sequence[str]) -> bool:
         """Whether all are pets, or all children: then their names come in the same order."""
         return len({self._attributes[each] for each in beings}) == 1
@@ -140,6 +161,13 @@ class Introductions:
 _THINGS = frozenset(("it", "its", "它", "它们"))
 _MASCULINE = ("he", "his", "him", "他")
 _FEMININE = ("she", "her", "她")
+_TOLD_EN = re.compile(r"(?P<who>He|She)(?P<is>['’]s)? (?P<rest>.+)$")
+_TOLD_ZH = re.compile(r"(?P<who>[他她])(?P<is>(?!))?(?P<rest>[^的们].*)$")
+_OTHER_NAME = re.compile(
+    r"(?<!^)(?<!\bin )(?<!\bat )(?<!\bto )(?<!\bfrom )(?<!\bfor )\b(?!I\b)[A-Z][a-z]+"
+)
+"""A name that may be another person's: no place or company, and not the first word."""
+_NOBODY = re.compile("(?!)")
 _NAMING_EN = re.compile(
     r"(?:(?:And|and|Oh|oh|So|so)[, ]+)?"
     r"(?:(?P<who>[Hh]is|[Hh]er|[Ii]ts|[Tt]heir|[Tt]he|[Hh]e|[Ss]he|[Ii]t|[Tt]hey|I|[Ww]e)?"

@@ -166,10 +166,16 @@ class Statements:
         speaker: Speaker,
         anchor: datetime | None,
     ) -> tuple[Fact, ...]:
-        """The names that a sentence gives to what the ones before it introduced."""
+        """The names that a sentence gives to what the ones before it introduced, or what it says of
+        him or her."""
         naming = self.introductions.naming(sentence.text)
         if naming is None:
-            return ()
+            told = self.introductions.told_of(sentence.text, before)
+            if told is None:
+                return ()
+            said = self._read(reworded(sentence, told), speaker, anchor, correcting=False)
+            end = len(sentence.text)
+            return tuple(msgspec.structs.replace(each, start=0, end=end) for each in said.facts)
         relations = self.introductions.relations(before, naming)
         one = len(set(relations)) == 1
         found: list[Fact] = []

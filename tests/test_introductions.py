@@ -1,0 +1,135 @@
+"""People and animals that a turn brings in, their names and what is said of them; mixed scripts."""
+
+from __future__ import annotations
+
+import pytest
+from conversing import memories, standing, turns
+
+
+@pytest.mark.parametrize(
+    ("text", "named"),
+    [
+        ("I have a dog. His name is Rex.", {"pet=Rex"}),
+        ("I have a dog. She is called Bella.", {"pet=Bella"}),
+        ("I adopted a cat last week. Her name's Luna.", {"pet=Luna"}),
+        ("We got a new puppy. We named him Max.", {"pet=Max"}),
+        ("I have two cats. They are called Tom and Jerry.", {"pet=Tom", "pet=Jerry"}),
+        ("I have a parrot. It is very loud. Its name is Polly.", {"pet=Polly"}),
+        ("My dog is sick. His name is Rex.", {"pet=Rex"}),
+        ("I have a brother. His name is Tom.", {"sibling=Tom"}),
+        ("我养了一条狗。名字叫旺财。", {"pet=旺财"}),
+        ("我养了一条狗。它叫旺财。", {"pet=旺财"}),
+        ("我家有一只猫。它的名字是团子。", {"pet=团子"}),
+        ("我领养了一只仓鼠。很可爱。它的名字叫球球。", {"pet=球球"}),
+        ("我有一个女儿。她叫小雪。", {"child=小雪"}),
+        # whose name it is is not said, or it is the speaker's
+        ("I have a dog. My name is Rex.", {"name=Rex"}),
+        ("My sister has a dog. His name is Rex.", set()),
+        ("Do you have a dog? His name is Rex.", set()),
+        ("I want a dog. His name is Rex.", set()),
+        ("I have a daughter. It is called Rex.", set()),
+        ("I have a dog. His name is unusual.", set()),
+        ("我养了一条狗。我叫小雪。", {"name=小雪"}),
+        ("我想养一条狗。名字叫旺财。", set()),
+        ("我养了一条狗。它叫个不停。", set()),
+        # somebody else may be meant, and nobody is guessed
+        ("I have a dog. My friend has a cat. His name is Rex.", set()),
+        ("I have a dog. My friend has a cat. Its name is Rex.", set()),
+        ("I have a dog. My brother loves him. His name is Rex.", set()),
+        ("I have a dog and a cat. Its name is Rex.", set()),
+        ("我养了一条狗。我朋友养了一只猫。它叫小黑。", set()),
+        ("我养了一条狗，我朋友养了一只猫，它叫小黑。", set()),
+        ("我有一条狗和一只猫。它叫小黑。", set()),
+        ("我有一条狗和一只猫，它叫小黑。", set()),
+        # she cannot be he, and what was brought in last is meant
+        ("I have a dog. My wife loves him. His name is Rex.", {"pet=Rex"}),
+        ("My sister came by. I have a dog. His name is Rex.", {"pet=Rex"}),
+        ("I have a dog and a cat. Their names are Rex and Luna.", {"pet=Rex", "pet=Luna"}),
+        ("I have a dog and a cat. The dog is called Rex.", {"pet=Rex"}),
+        ("I have a daughter and a son. They are called Mia and Leo.", {"child=Mia", "child=Leo"}),
+        ("我有一条狗和一只猫。狗叫小黑。", {"pet=小黑"}),
+        ("I like animals. The dog is called Rex.", {"likes=animals"}),
+        # what is said of him or her
+        ("I have a brother. He lives in Ghent.", {"residence=Ghent"}),
+        ("My sister visited us. She's a doctor.", {"job_title=doctor"}),
+        ("I have a wife and a daughter. She works at Lego.", set()),
+        ("My brother met Tom. He works at Lego.", set()),
+        ("I have two brothers. He works at Lego.", set()),
+        ("我有个妹妹。她在华为工作。", {"employer=华为"}),
+        # what is said after the name
+        ("I have a dog. His name is Rex and he lives in Ghent.", {"pet=Rex", "residence=Ghent"}),
+        ("I have a brother. His name is Tom, he works at Lego.", {"sibling=Tom", "employer=Lego"}),
+        ("I have a dog. His name is Rex and he's lovely.", {"pet=Rex"}),
+        ("我有个弟弟。他叫小明，住在武汉。", {"sibling=小明", "residence=武汉"}),
+    ],
+)
+def test_a_name_in_the_next_sentence_is_that_of_what_was_introduced(
+    text: str, named: set[str]
+) -> None:
+    found = {f"{e.attribute}={e.value}" for e in memories(turns(text)) if e.attribute}
+    kinds = ("dog", "cat", "puppy", "two cats", "parrot", "狗", "猫", "仓鼠")
+    assert {each for each in found if each.partition("=")[2] not in kinds} == named
+
+
+def test_what_follows_a_name_is_said_of_who_has_it() -> None:
+    for text, subject in (
+        ("I have a brother. His name is Tom and he lives in Ghent.", "the user's brother"),
+        ("我有个弟弟。他叫小明，住在武汉。", "用户的弟弟"),
+        ("I have a brother. He lives in Ghent.", "the user's brother"),
+        ("我有个弟弟。他住在武汉。", "用户的弟弟"),
+    ):
+        (home,) = [each for each in memories(turns(text)) if each.attribute == "residence"]
+        assert home.subject == subject
+
+
+@pytest.mark.parametrize(
+    ("text", "pets"),
+    [
+        ("I have a dog and a cat.", {"dog", "cat"}),
+        ("I have a dog, a cat and two rabbits.", {"dog", "cat", "two rabbits"}),
+        ("We got a new puppy and an old golden retriever.", {"puppy", "golden retriever"}),
+        ("I have a son and a dog.", {"dog"}),
+        ("I have a dog named Rex and a cat named Luna.", {"Rex", "Luna"}),
+        ("我有一只狗和两只猫。", {"狗", "两只猫"}),
+        ("我家有一只小猫、一条狗和三只兔子。", {"小猫", "狗", "三只兔子"}),
+        ("我养了一只叫小黑的狗和一只叫小白的猫。", {"小黑", "小白"}),
+        ("我养了一只cat。", {"cat"}),
+        ("I have a 猫.", {"猫"}),
+        # no animals
+        ("I bought a dog for my mom.", set()),
+        ("I have a cat allergy.", set()),
+        ("I have a dog house and a hot dog.", set()),
+        ("I have a horse riding lesson.", set()),
+    ],
+)
+def test_every_animal_of_a_list_is_a_pet(text: str, pets: set[str]) -> None:
+    assert {each.value for each in memories(turns(text)) if each.attribute == "pet"} == pets
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("I moved to 上海.", "residence=上海"),
+        ("I live in 上海", "residence=上海"),
+        ("I live in 乌鲁木齐.", "residence=乌鲁木齐"),
+        ("I work at 华为.", "employer=华为"),
+        ("My name is 欧阳小明。", "name=欧阳小明"),
+        ("I'm a 工程师.", "job_title=工程师"),
+        ("I speak 中文.", "languages_spoken=中文"),
+        ("I'm allergic to 花生.", "allergy=花生"),
+        ("I go to 清华大学.", "school=清华大学"),
+        ("My wife 小红 is a doctor.", "spouse=小红"),
+        ("我在Google工作", "employer=Google"),
+        ("我喜欢coffee", "likes=coffee"),
+        ("我喜欢喝coffee", "likes=喝coffee"),
+        ("我住在New York", "residence=New York"),
+        ("我是software engineer", "job_title=software engineer"),
+        ("我会说English。", "languages_spoken=English"),
+        ("我对peanuts过敏", "allergy=peanuts"),
+        ("我不吃beef", "diet=不吃beef"),
+        ("我在学guitar", "learning=guitar"),
+        ("我从Google跳槽到了Microsoft。", "employer=Microsoft"),
+    ],
+)
+def test_sentences_may_mix_two_scripts(text: str, expected: str) -> None:
+    assert expected in standing(text)
