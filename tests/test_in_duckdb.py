@@ -473,8 +473,9 @@ class TestOpening:
 
     def test_another_layout_is_refused(self, path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         DuckIndex.open(path, STAMP).close()
+        written = in_duckdb.LAYOUT
         monkeypatch.setattr(in_duckdb, "LAYOUT", 99)
-        with pytest.raises(WrongGeneration, match=rf"layout {in_duckdb.LAYOUT}.*layout 99"):
+        with pytest.raises(WrongGeneration, match=rf"layout {written}.*layout 99"):
             DuckIndex.open(path, STAMP)
 
     @pytest.mark.parametrize(
