@@ -1,8 +1,8 @@
 """Denials that are no denials: "I don't like coffee, I love it!"
 
-Who denies a weaker word to use a stronger one means the stronger one. Such a pair is read as the
-one sentence that is meant, so the rules decide what it states. The words are data
-(``weaker_words`` and ``stronger_words`` in the rule files).
+Who denies one word of liking to use another one of the same thing means the second. Such a pair is
+read as the one sentence that is meant, so the rules decide what it states. The words are data
+(``words_of_liking`` in the rule files).
 """
 
 from __future__ import annotations
@@ -17,25 +17,25 @@ class Emphases:
 
     def __init__(self, book: Rulebook) -> None:
         self._chinese = book.language == "zh"
-        weaker, stronger = (
-            "|".join(sorted(map(re.escape, book.grammar(name)), key=len, reverse=True)) or "(?!)"
-            for name in ("weaker_words", "stronger_words")
+        words = sorted(
+            map(re.escape, book.grammar("words_of_liking")), key=lambda each: (-len(each), each)
         )
+        liking = "|".join(words) or "(?!)"
         if self._chinese:
             self._form = re.compile(
                 r"(?P<before>.*?我们?)(?:可|并|真|根本)?(?:不是|不只是|不仅仅?是|不光是|不)"
-                rf"(?:{weaker})(?P<value>[^，,。！!；;是]{{1,20}}?)"
+                rf"(?:{liking})(?P<value>[^，,。！!；;是]{{1,20}}?)"
                 r"[，,。！!；;…— ]+(?:而|我们?|简直|根本)*是?(?:简直|超级|超|特别|非常)*"
-                rf"(?P<stronger>{stronger})(?:死了?)?(?:[它他她]们?|(?P=value))?了?"
+                rf"(?P<stronger>{liking})(?:死了?)?(?:[它他她]们?|(?P=value))?了?"
                 r"(?P<after>[，,。！!；;…].*)?$"
             )
         else:
             self._form = re.compile(
                 r"(?P<before>.*?\b(?P<who>I|we)\s)do(?:n['’]t| not) "
-                rf"(?:just |only |merely |simply )?(?:{weaker}) (?P<value>[^,.;!?—–]{{1,60}}?)"
+                rf"(?:just |only |merely |simply )?(?:{liking}) (?P<value>[^,.;!?—–]{{1,60}}?)"
                 r"\s*(?:[,.;!—–…-]+)\s*(?:(?:no|oh|actually|in fact)[, ]+)*(?P=who)\s"
                 r"(?:really |absolutely |just |truly |totally |actually )*"
-                rf"(?P<stronger>{stronger}) (?:it|them|him|her)\b(?P<after>\W.*)?$",
+                rf"(?P<stronger>{liking}) (?:it|them|him|her)\b(?P<after>\W.*)?$",
                 re.IGNORECASE | re.DOTALL,
             )
 

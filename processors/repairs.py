@@ -69,7 +69,8 @@ class Repairs:
                 re.IGNORECASE,
             )
             self._whose = re.compile(
-                r"(?:that|it)(?:['’]s| is| was) (?P<who>my (?:[a-z-]+ )?[a-z-]+)[.!]*$",
+                r"((?:that|it)(?:['’]s| is| was) )?(?P<who>my (?:[a-z-]+ )?[a-z-]+)"
+                r"(?(1)|(?: did| does| is| was| has| do))[.!]*$",
                 re.IGNORECASE,
             )
             self._speaker = re.compile(r"\b(?:I(?:['’]m)?|We|we)\b")
@@ -120,11 +121,30 @@ class Repairs:
         if article is not None and _ARTICLE.match(right) is None:
             yield f"{before[:place]}{article.group()}{right}{before[place + len(wrong) :]}"
         if self._subjects.match(right) is None:
-            yield before[:place] + right + before[place + len(wrong) :]
+            whole = before[:place] + right + before[place + len(wrong) :]
+            tail = after[after.find(right) + len(right) :]
+            if any(each.isalnum() for each in tail):
+                yield whole + tail
+            yield whole
         number = self._number.fullmatch(right) and self._number.search(wrong)
         if number:
             begin, end = place + number.start(), place + number.end()
             yield before[:begin] + right + before[end:]
+
+    def replaced_after(self, before: str, after: str, wrong: str) -> str | None:
+        """The sentence with another value after the preposition that ``after`` repeats, where that
+        is not the one before ``wrong``: "I moved from Paris to Berlin, sorry, from Lyon"."""
+        lead = None if self._chinese else _PREPOSITION.match(after)
+        right = "" if lead is None else self._value_of(after)
+        if lead is None or not right or len(right) > LONGEST_VALUE:
+            return None
+        sign = f" {lead.group().strip().lower()} "
+        place = before.lower().rfind(sign)
+        if place < 0 or before.startswith(wrong, place + len(sign)):
+            return None
+        begin = place + len(sign)
+        end = _NEXT_PREPOSITION.search(before, begin)
+        return before[:begin] + right + before[end.start() if end else len(before) :]
 
     def _value_of(self, after: str) -> str:
         lead = self._lead.match(after)
@@ -175,7 +195,10 @@ _END = re.compile(r"[,.:](?!\d)|[;!?，。；：！？（(]")
 """Where a value ends; a sign within a number ("10:30") ends none."""
 _ARTICLE = re.compile(r"(?:a|an|the)\s+", re.IGNORECASE)
 _YEAR = re.compile(r"(?<!\d)(?:1[89]|20)\d\d(?!\d)年?")
-_PREPOSITION = re.compile(r"(?:in|on|at|since|from|until|by|during)\s+", re.IGNORECASE)
+_PREPOSITION = re.compile(r"(?:in|on|at|to|for|with|since|from|until|by|during)\s+", re.IGNORECASE)
+_NEXT_PREPOSITION = re.compile(
+    r"\s(?:in|on|at|to|for|with|as|since|from|and)\s|[,.;]", re.IGNORECASE
+)
 
 
 def _without_repeated(before: str, right: str) -> str:

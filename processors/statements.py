@@ -118,6 +118,12 @@ class Statements:
             whole = None if text is None else read(text)
             return whole if whole is not None and whole.facts else None
         wrong = facts[-1]
+        elsewhere = self.repairs.replaced_after(before, after, wrong.spoken)
+        meant = None if elsewhere is None else read(elsewhere)
+        if meant is not None and [_slot(each) for each in meant.facts] == [
+            _slot(each) for each in facts
+        ]:
+            return meant
         dated = self.repairs.redated(before, after, anchor)
         for text in self.repairs.readings(before, after, wrong.spoken) if dated is None else ():
             meant = read(text)
@@ -128,6 +134,10 @@ class Statements:
                 or (each.value == wrong.value and _takes_back(each, wrong))
             ]
             if right:
+                known = {_slot(each) for each in facts}
+                right += [
+                    each for each in meant.facts if _slot(each) not in known | {_slot(right[0])}
+                ]
                 return self._mended(sentence, facts, right, covered=meant.covered)
         for text in dated or ():
             meant = read(text)
@@ -236,6 +246,10 @@ class Statements:
                 said = match.groupdict()
                 return said["right"].strip(), (said.get("wrong") or "").strip()
         return None
+
+
+def _slot(fact: Fact) -> tuple[str, str]:
+    return fact.attribute, fact.subject
 
 
 def _is_otherwise(right: Fact, wrong: Fact) -> bool:

@@ -391,7 +391,7 @@ def _pets(region: Region) -> list[Value]:
 def _pet(item: Region) -> Value | None:
     """One animal by its name in the list, several with their number and all that describes them."""
     book, norm = item.book, item.norm
-    begin = determiners(item)
+    begin = determiners(item) or int(norm[0] in ("one", "another"))
     at = begin + book.phrase_list("pet_counts").length_at(norm, begin)
     several = at > begin or book.phrase_list("pets").length_at(norm, at) > 0
     length = 0

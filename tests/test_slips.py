@@ -55,6 +55,13 @@ SLIPS = [
     ("我女儿叫小雨，口误，叫小雪。", {"child=小雪"}),
     ("I go to bed at 11, I mean 10:30.", {"sleep_time=22:30"}),
     ("I was born on July 4, 1990, no, 1991.", {"birthday=1991-07-04"}),
+    # what follows the right value is read too
+    ("I live in Paris, no wait, Lyon, and work at Lego.", {"residence=Lyon", "employer=Lego"}),
+    ("我住在广州，不对，珠海，在华为工作。", {"residence=珠海", "employer=华为"}),
+    # the preposition tells which value was wrong
+    ("I moved from Paris to Ghent, sorry, from Lyon.", {"residence=Ghent"}),
+    ("I work at Lego as an engineer, no wait, at Volvo.", {"employer=Volvo", "job_title=engineer"}),
+    ("I moved to Paris, no wait, my brother did.", {"residence=Paris"}),
     # no slips
     ("I have a cat. Sorry, I have a dog.", {"pet=cat", "pet=dog"}),
     ("I was tired, sorry, 31 emails came in.", set()),
@@ -79,6 +86,7 @@ def test_what_was_taken_back_for_another_is_not_the_speakers() -> None:
     for text, subject in (
         ("I live in Paris, no wait, my sister lives in Lyon.", "the user's sister"),
         ("I live in Paris. No, sorry, that was my sister.", "the user's sister"),
+        ("I live in Paris, no wait, my sister does.", "the user's sister"),
         ("我住在广州，不对，我姐姐住在广州。", "用户的姐姐"),
     ):
         (home,) = [each for each in memories(turns(text)) if each.attribute]
@@ -103,6 +111,7 @@ def test_a_date_that_is_put_right_counts() -> None:
         ("I don't just like tea, I adore it!", {"likes=tea"}),
         ("I don't dislike mushrooms, I hate them.", {"dislikes=mushrooms"}),
         ("I don't hate Mondays, I love them!", {"likes=Mondays"}),
+        ("I don't love tea, I just like it.", {"likes=tea"}),
         ("我不是喜欢茶，我是爱茶！", {"likes=茶"}),
         ("我不喜欢茶。我爱死它了！", {"likes=茶"}),
         ("我不讨厌香菜，我恨它！", {"dislikes=香菜"}),
