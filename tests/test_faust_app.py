@@ -91,6 +91,45 @@ def arrived(offsets: range) -> list[Any]:
     return [SimpleNamespace(message=Arrived(each)) for each in offsets]
 
 
+@pytest.mark.parametrize(
+    ("coming", "first"),
+    [
+        ([3], 3),  # one pause, and that is it
+        ([50, 50, 3, 50], 103),  # a backlog: until it slows down
+        ([600] * 5, faust_app.MOST_IN_BATCH - 1),
+    ],
+)
+def test_a_batch_gets_fuller_while_more_comes_than_can_be_decided(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, coming: list[int], first: int
+) -> None:
+    made = worker(KafkaSettings(bootstrap="127.0.0.1:1"), tmp_path)
+    stage: Any = made._stages[0]
+    made.app.consumer_generation_id = 1
+    waiting, batches = iter(coming), list[int]()
+
+    def arrive(count: int) -> None:
+        message = SimpleNamespace(partition=0, generation_id=1)
+        stage._arrived.extend([SimpleNamespace(message=message)] * count)
+
+    async def passes(_: float) -> None:
+        arrive(next(waiting))
+
+    async def worked(by_partition: Any) -> list[Any]:
+        batches.append(sum(map(len, by_partition.values())) - 1)
+        raise EOFError
+
+    async def work() -> None:
+        arrive(1)
+        stage._came.set()
+        with pytest.raises(EOFError):
+            await stage._batches()
+
+    monkeypatch.setattr(faust_app, "asyncio", SimpleNamespace(sleep=passes))
+    monkeypatch.setattr(stage, "_worked", worked)
+    asyncio.run(work())
+    assert batches == [first]
+
+
 class TestMessagesLeftOut:
     """Faust puts away what it has fetched when a rebalance begins; with two workers that begin at
     once and events that come meanwhile, the first ones of a partition were never taken."""

@@ -205,6 +205,37 @@ SLOW = settings(
 )
 
 
+def test_the_first_keys_of_all_scopes_of_a_batch_are_made_in_one_commit(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A commit takes milliseconds: one for each key would be most of what a new scope costs."""
+    ring = SqliteKeyRing(tmp_path / "keys.db", SystemClock())
+    partition = Partition(Codec(Sealer(ring)))
+    partition.record(history(Random(5), 40))
+    commits, made = list[set[str]](), list[str]()
+    ensure, insert, making = ring.ensure, ring._insert_missing, list[str]()
+
+    def ensures(subjects: Iterable[str]) -> None:
+        making.clear()
+        ensure(subjects)
+        commits.append(set(making))
+
+    def inserts(subject: str) -> None:
+        making.append(subject)
+        made.append(subject)
+        insert(subject)
+
+    monkeypatch.setattr(ring, "ensure", ensures)
+    monkeypatch.setattr(ring, "_insert_missing", inserts)
+    size = len(partition.topics["events"])
+    for stage in ("deriving", "resolving"):
+        assert partition.step(stage, size) == size
+    assert len(commits) == 2
+    assert set(made) == commits[0] | commits[1]
+    assert len(made) > 8
+    ring.close()
+
+
 class TestCut:
     @SLOW
     @given(histories(longest=30), st.integers(1, 9))
