@@ -32,11 +32,11 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
+from uuid import UUID
 
 import msgspec
 import qdrant_edge as edge
 
-from memstream.processors.lexemes import sparse_weights
 from memstream.projections.edge_requests import (
     matches,
     matches_any,
@@ -62,7 +62,6 @@ from memstream.projections.points import (
     changes,
     decoded,
     made_at,
-    words_of,
 )
 from memstream.projections.projection import Generation, Step
 from memstream.projections.queries import (
@@ -74,6 +73,7 @@ from memstream.projections.queries import (
     Surroundings,
 )
 from memstream.projections.ranking import (
+    admitted,
     asked_around,
     asked_at_first,
     best,
@@ -82,6 +82,7 @@ from memstream.projections.ranking import (
     of_moments,
     windows_of,
 )
+from memstream.projections.sketches import Sketch, sketches, vectors_of
 from memstream.schemas.counting import quantity
 from memstream.schemas.errors import ProjectionDamaged, UnsupportedFilter, WrongGeneration
 from memstream.schemas.memories import Memory, Tally
@@ -93,6 +94,11 @@ UPSERT_AT_ONCE = 1_000
 _Result = TypeVar("_Result")
 _SCROLL = 5_000
 _AROUND_A_PLACE = 64
+_OF_A_SKETCH = ["bm25", "sketch"]
+SKETCHES_KEPT = 1 << 16
+"""About 0.7 KB each, so 45 MB when full."""
+MEMORIES_KEPT = 1 << 12
+"""About 4 KB each, so 16 MB when full."""
 
 
 class EdgeIndex:
@@ -120,7 +126,8 @@ class EdgeIndex:
         self._embedder = embedder
         self._unflushed = 0
         self._closed = False
-        self._kept = Kept()
+        self._sketches = Kept[int, Sketch](SKETCHES_KEPT)
+        self._memories = Kept[str, Memory](MEMORIES_KEPT)
         self._writing = threading.RLock()
         self._engine = threading.RLock()
 
@@ -204,7 +211,8 @@ class EdgeIndex:
                     self._recount()
                 stored = self._digests([*(new.id for new in change.points), *change.closed])
                 after = self._marker.after(change, stored)
-                self._kept.drop(stored)
+                self._memories.drop(stored)
+                self._sketches.drop(UUID(each).int for each in stored)
                 if points:
                     self._marker.pending = change.last_seq
                     self._write_marker()
@@ -249,8 +257,8 @@ class EdgeIndex:
                 for channel, points in zip(query.channels, found, strict=True)
             }
             ids = list({name: None for scored in ranked.values() for _, name in scored})
-            memories = self._memories(ids)
-        return {channel: hits(query, scored, memories) for channel, scored in ranked.items()}
+            found_of = self._sketched(query, ids)
+        return {channel: hits(query, scored, found_of) for channel, scored in ranked.items()}
 
     def around(
         self, query: IndexQuery, places: Sequence[Place], *, before: int, after: int, within: int
@@ -277,16 +285,30 @@ class EdgeIndex:
                 for place in places
             ]
             every = {name: None for pair in found for side, _ in pair for _, name in side}
-            memories = self._memories(list(every))
+            sketch_of = self._sketched(query, list(every))
         return [
             Surroundings(
                 *(
-                    of_moments(side, memories, query, moments, cut=cut)
+                    of_moments(side, sketch_of, moments, cut=cut)
                     for (side, cut), (moments, _) in zip(pair, sides, strict=True)
                 )
             )
             for pair in found
         ]
+
+    def read(self, query: IndexQuery, points: Sequence[str]) -> dict[str, Memory]:
+        """The memories of points that the query found, as they are stored now."""
+        with self._engine:
+            self._open_or_raise()
+            found = {name: kept for name in points if (kept := self._memories.get(name))}
+            missing = [name for name in points if name not in found]
+            for record in self._retrieved(missing, ["record", "expired_at"]):
+                payload = record.payload
+                memory = decoded(payload["record"], payload["expired_at"])
+                name = str(record.id)
+                found[name] = memory
+                self._memories.put(name, memory)
+        return {name: each for name, each in found.items() if each.scope in query.scopes}
 
     def memories_of(self, scope: str) -> list[Memory]:
         """Every version of every memory of a scope, in the order in which they were made."""
@@ -316,7 +338,8 @@ class EdgeIndex:
         with self._writing:
             with self._engine:
                 self._open_or_raise()
-                self._kept.clear()
+                self._memories.clear()
+                self._sketches.clear()
                 removed: list[Any] = []
                 for records in self._scrolled(with_payload=["digest"], condition=condition):
                     removed += records
@@ -363,8 +386,9 @@ class EdgeIndex:
             dense = self._embedder.passages([each.memory.text for each in new]).tolist()
         points: list[edge.Point] = []
         for at, each in enumerate(new):
-            indices, values = sparse_weights(words_of(each.memory))
-            vectors: dict[str, Any] = {"bm25": edge.SparseVector(indices, values)}
+            made = vectors_of(each.memory)
+            lexical = edge.SparseVector(made.indices, made.weights)
+            vectors: dict[str, Any] = {"bm25": lexical, "sketch": made.sketch}
             if dense:
                 vectors["dense"] = dense[at]
             points.append(edge.Point(each.id, vectors, each.payload))
@@ -406,16 +430,29 @@ class EdgeIndex:
         points, _ = self._call("searching", partial(self._shard.scroll, request))
         return [(int(each.order_value or 0), each.id) for each in points], len(points) == limit
 
-    def _memories(self, ids: list[Any]) -> dict[Any, Memory]:
-        """The memories of points. One that was erased since it was found is left out."""
-        memories = {name: known for name in ids if (known := self._kept.get(name)) is not None}
-        missing = [name for name in ids if name not in memories]
-        for record in self._retrieved(missing, ["record", "expired_at"]):
-            payload = record.payload or {}
-            memory = decoded(payload["record"], payload["expired_at"])
-            memories[record.id] = memory
-            self._kept.put(record.id, memory)
-        return memories
+    def _sketched(self, query: IndexQuery, ids: list[UUID]) -> dict[UUID, Sketch]:
+        """The sketches of points that a query found, but of those that it only seems to admit."""
+        names = admitted(query, ids, self.read)
+        known = {name: kept for name in names if (kept := self._sketches.get(name.int)) is not None}
+        missing = [name for name in names if name not in known]
+        if missing:
+            records: list[Any] = self._call(
+                "reading",
+                partial(
+                    self._shard.retrieve, missing, with_payload=False, with_vector=_OF_A_SKETCH
+                ),
+            )
+            vectors = [record.vector for record in records]
+            made = sketches(
+                query.scopes,
+                [str(record.id) for record in records],
+                [each["sketch"] for each in vectors],
+                [(each["bm25"].indices, each["bm25"].values) for each in vectors],
+            )
+            for record, sketch in zip(records, made, strict=True):
+                known[record.id] = sketch
+                self._sketches.put(record.id.int, sketch)
+        return known
 
     def _more(self, query: IndexQuery, channel: Channel, limit: int) -> list[edge.ScoredPoint]:
         (request,) = requests(query, (channel,), limit)

@@ -24,10 +24,9 @@ from typing import Any, TypeVar
 
 from qdrant_client import QdrantClient, models
 
-from memstream.processors.lexemes import sparse_weights
 from memstream.projections.embedders import Embedder
 from memstream.projections.marker import MARKER, Marker, marker_of, shown
-from memstream.projections.points import Changes, NewPoint, changes, decoded, made_at, words_of
+from memstream.projections.points import Changes, NewPoint, changes, decoded, made_at
 from memstream.projections.projection import Generation, Step
 from memstream.projections.qdrant_requests import create, of_scope, query_beside, requests
 from memstream.projections.qdrant_server import (
@@ -44,7 +43,15 @@ from memstream.projections.queries import (
     Place,
     Surroundings,
 )
-from memstream.projections.ranking import asked_around, asked_at_first, best, hits, of_moments
+from memstream.projections.ranking import (
+    admitted,
+    asked_around,
+    asked_at_first,
+    best,
+    hits,
+    of_moments,
+)
+from memstream.projections.sketches import Sketch, sketches, vectors_of
 from memstream.projections.turns import Turns
 from memstream.schemas.counting import quantity
 from memstream.schemas.errors import (
@@ -174,8 +181,8 @@ class QdrantIndex:
                 for channel, points in zip(query.channels, found, strict=True)
             }
             ids = list({name: None for scored in ranked.values() for _, name in scored})
-            memories = self._memories(ids)
-        return {channel: hits(query, scored, memories) for channel, scored in ranked.items()}
+            found_of = self._sketched(query, ids)
+        return {channel: hits(query, scored, found_of) for channel, scored in ranked.items()}
 
     def around(
         self, query: IndexQuery, places: Sequence[Place], *, before: int, after: int, within: int
@@ -194,11 +201,11 @@ class QdrantIndex:
         ]
         with self._turns.reading():
             answers = self._asked(wanted) if wanted else []
-            memories = self._memories(list({each.id: None for one in answers for each in one}))
+            sketch_of = self._sketched(query, list({each.id: None for one in answers for each in one}))
         found = {
             (place, back): of_moments(
                 [((each.payload or {})["observed_at"], each.id) for each in points],
-                memories, query, moments, cut=len(points) == asked_around(moments),
+                sketch_of, moments, cut=len(points) == asked_around(moments),
             )
             for (place, moments, back), points in zip(sides, answers, strict=True)
         }  # fmt: skip
@@ -206,6 +213,11 @@ class QdrantIndex:
             Surroundings(found.get((place, True), ()), found.get((place, False), ()))
             for place in places
         ]
+
+    def read(self, query: IndexQuery, points: Sequence[str]) -> dict[str, Memory]:
+        """The memories of points that the query found, as they are stored now."""
+        with self._turns.reading():
+            return self._read(query, points)
 
     def memories_of(self, scope: str) -> list[Memory]:
         """Every version of every memory of a scope, in the order in which they were made."""
@@ -292,7 +304,7 @@ class QdrantIndex:
         """How many memory versions each part of the collection knows; all are equal if sound."""
         count = partial(self._client.count, self.collection, exact=True)
         counts = {"the collection": self._call("counting", count).count - 1}
-        for name in ("bm25", "dense") if self._embedder.dimension else ("bm25",):
+        for name in ("bm25", "sketch", "dense") if self._embedder.dimension else ("bm25", "sketch"):
             having = models.Filter(must=[models.HasVectorCondition(has_vector=name)])
             found = self._call("counting", partial(count, count_filter=having))
             counts[f"vector {name!r}"] = found.count
@@ -321,9 +333,9 @@ class QdrantIndex:
             dense = self._embedder.passages([each.memory.text for each in new]).tolist()
         points: list[models.PointStruct] = []
         for at, each in enumerate(new):
-            indices, values = sparse_weights(words_of(each.memory))
-            sparse = models.SparseVector(indices=list(indices), values=list(values))
-            vectors: dict[str, Any] = {"bm25": sparse}
+            made = vectors_of(each.memory)
+            lexical = models.SparseVector(indices=made.indices, values=made.weights)
+            vectors: dict[str, Any] = {"bm25": lexical, "sketch": made.sketch}
             if dense:
                 vectors["dense"] = dense[at]
             points.append(models.PointStruct(id=each.id, vector=vectors, payload=each.payload))
@@ -333,13 +345,27 @@ class QdrantIndex:
         ask = partial(self._client.query_batch_points, self.collection, wanted)
         return [answer.points for answer in self._call("searching", ask)]
 
-    def _memories(self, ids: list[Any]) -> dict[Any, Memory]:
-        """The memories of points. One that was erased since it was found is left out."""
-        memories: dict[Any, Memory] = {}
-        for record in self._retrieved(ids, ["record", "expired_at"]):
+    def _read(self, query: IndexQuery, points: Sequence[str]) -> dict[str, Memory]:
+        memories: dict[str, Memory] = {}
+        for record in self._retrieved(list(points), ["record", "expired_at"]):
             payload = record.payload or {}
-            memories[record.id] = decoded(payload["record"], payload["expired_at"])
+            memory = decoded(payload["record"], payload["expired_at"])
+            if memory.scope in query.scopes:
+                memories[str(record.id)] = memory
         return memories
+
+    def _sketched(self, query: IndexQuery, ids: list[Any]) -> dict[Any, Sketch]:
+        """The sketches of points that a query found, but of those that it only seems to admit."""
+        names = list(admitted(query, ids, self._read))
+        records = self._retrieved(names, fields=False, vectors=["bm25", "sketch"])
+        vectors = [record.vector for record in records]
+        found = sketches(
+            query.scopes,
+            [str(record.id) for record in records],
+            [each["sketch"] for each in vectors],
+            [(each["bm25"].indices, each["bm25"].values) for each in vectors],
+        )
+        return {record.id: sketch for record, sketch in zip(records, found, strict=True)}
 
     def _more(self, query: IndexQuery, channel: Channel, limit: int) -> list[models.ScoredPoint]:
         return self._asked(requests(query, (channel,), limit))[0]
@@ -381,11 +407,16 @@ class QdrantIndex:
                 found[str(record.id)] = record.payload["digest"]
         return found
 
-    def _retrieved(self, ids: list[Any], fields: list[str] | bool = True) -> list[Any]:
+    def _retrieved(
+        self,
+        ids: list[Any],
+        fields: list[str] | bool = True,
+        vectors: list[str] | bool = False,
+    ) -> list[Any]:
         if not ids:
             return []
-        retrieve = partial(self._client.retrieve, self.collection, ids, with_payload=fields)
-        return self._call("reading", retrieve)
+        retrieve = partial(self._client.retrieve, self.collection, ids)
+        return self._call("reading", partial(retrieve, with_payload=fields, with_vectors=vectors))
 
     def _marker(self) -> Marker:
         found = self._retrieved([MARKER])

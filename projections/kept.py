@@ -1,48 +1,45 @@
-"""Memories kept at hand, decoded, so that an index need not read and decode them again."""
+"""Things kept at hand, decoded, so that an index need not read and decode them again."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from uuid import UUID
+from collections.abc import Hashable, Iterable
+from typing import Generic, TypeVar
 
-from memstream.schemas.memories import Memory
-
-AT_MOST = 1 << 14
-"""Memories; with their texts, lemmas and links they take about 4 KB each, so 70 MB when full.
-Questions to many scopes by turns find nothing here that is smaller than what they all touch."""
+_Name = TypeVar("_Name", bound=Hashable)
+_Thing = TypeVar("_Thing")
 
 
-class Kept:
-    """The memories of the points read last, by point id.
+class Kept(Generic[_Name, _Thing]):
+    """What was read last, by name.
 
     The index that owns it drops what it changes and clears it when it erases, so what is here is
-    what is stored. Not thread-safe: the index's own lock is held around every use.
+    what is stored. Not thread-safe: the index's own lock is held around every use. Questions to
+    many scopes by turns find nothing here that is smaller than what they all touch.
     """
 
-    def __init__(self, at_most: int = AT_MOST) -> None:
+    def __init__(self, at_most: int) -> None:
         self._at_most = at_most
-        self._memories: dict[int, Memory] = {}
+        self._things: dict[_Name, _Thing] = {}
 
-    def get(self, point: UUID) -> Memory | None:
-        """The memory of a point, None where it is not at hand."""
-        name = point.int
-        memory = self._memories.pop(name, None)
-        if memory is not None:
-            self._memories[name] = memory
-        return memory
+    def get(self, name: _Name) -> _Thing | None:
+        """What is kept under a name, None where nothing is."""
+        thing = self._things.pop(name, None)
+        if thing is not None:
+            self._things[name] = thing
+        return thing
 
-    def put(self, point: UUID, memory: Memory) -> None:
+    def put(self, name: _Name, thing: _Thing) -> None:
         """Keeps it, and lets go of the one that was used longest ago where there is no room."""
-        self._memories[point.int] = memory
-        if len(self._memories) > self._at_most:
-            del self._memories[next(iter(self._memories))]
+        self._things[name] = thing
+        if len(self._things) > self._at_most:
+            del self._things[next(iter(self._things))]
 
-    def drop(self, points: Iterable[str]) -> None:
-        """Lets go of these points."""
-        if self._memories:
-            for each in points:
-                self._memories.pop(UUID(each).int, None)
+    def drop(self, names: Iterable[_Name]) -> None:
+        """Lets go of these."""
+        if self._things:
+            for each in names:
+                self._things.pop(each, None)
 
     def clear(self) -> None:
         """Lets go of all."""
-        self._memories.clear()
+        self._things.clear()

@@ -8,7 +8,6 @@ Only ``expired_at`` ever changes: the next version of the memory sets it.
 
 from __future__ import annotations
 
-from array import array
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from functools import lru_cache
@@ -16,7 +15,7 @@ from typing import Any
 
 import msgspec
 
-from memstream.processors.lexemes import LEXEMES_VERSION, lexeme_index, lexemes
+from memstream.processors.lexemes import LEXEMES_VERSION, lexemes
 from memstream.projections.facets import entity_keys, happened
 from memstream.projections.projection import Step, recorded_in
 from memstream.schemas.events import MemoryChanged
@@ -25,7 +24,7 @@ from memstream.schemas.instants import OPEN_MICROS, from_micros, to_micros
 from memstream.schemas.memories import Memory, Recorded
 from memstream.schemas.scope import Scope
 
-POINTS_SCHEMA = f"points/4+lexemes/{LEXEMES_VERSION}"
+POINTS_SCHEMA = f"points/5+lexemes/{LEXEMES_VERSION}"
 """Part of a generation's schema: stores with other payloads or other lexemes must be rebuilt."""
 
 KEYWORDS = ("scope", "kind", "status", "attribute", "memory", "entities")
@@ -47,11 +46,6 @@ def words_of(memory: Memory) -> list[str]:
     use for its attribute) and the other words of its event."""
     words = list(memory.lemmas) or lexemes(memory.text)
     return words + lexemes(memory.context) if memory.context else words
-
-
-def word_indices(memory: Memory) -> bytes:
-    """The dimensions of ``words_of``, in its order, as 32-bit numbers of this machine."""
-    return _indices(memory.lemmas or memory.text, memory.context)
 
 
 def point_id(memory: str, version: int) -> str:
@@ -121,12 +115,6 @@ def made_at(memory: Memory) -> tuple[datetime, str, int]:
 
 
 _DECODER = msgspec.json.Decoder(Memory)
-
-
-@lru_cache(maxsize=1 << 14)
-def _indices(said: tuple[str, ...] | str, context: str) -> bytes:
-    words = list(said) if isinstance(said, tuple) else lexemes(said)
-    return array("I", map(lexeme_index, words + lexemes(context))).tobytes()
 
 
 def _payload(memory: Memory, recorded: Recorded, seq: int, closed: int | None) -> dict[str, Any]:

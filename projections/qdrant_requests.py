@@ -18,6 +18,7 @@ from memstream.projections.queries import (
     conditions,
     in_scope,
 )
+from memstream.projections.sketches import SKETCH_SIZE
 
 LINKS_OF_A_TENANT = 16
 """Edges of a point in its tenant's HNSW graph, the engine's default. There is no graph over all
@@ -30,10 +31,15 @@ def create(client: QdrantClient, collection: str, dimension: int) -> None:
     It has one shard, because the engine takes the IDF of each shard for itself.
     """
     if not client.collection_exists(collection):
-        dense = {}
+        distance = models.Distance.DOT
+        never_searched = models.HnswConfigDiff(m=0, payload_m=0)
+        sketch = models.VectorParams(
+            size=SKETCH_SIZE, distance=distance, hnsw_config=never_searched
+        )
+        dense = {"sketch": sketch}
         if dimension:
             # Vectors come normalised, so Dot is the cosine, and they are kept bit for bit.
-            dense = {"dense": models.VectorParams(size=dimension, distance=models.Distance.DOT)}
+            dense["dense"] = models.VectorParams(size=dimension, distance=distance)
         client.create_collection(
             collection,
             vectors_config=dense,

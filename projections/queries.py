@@ -9,6 +9,7 @@ import msgspec
 
 from memstream.projections.facets import entity_keys, happened, keys_of
 from memstream.projections.projection import Projection
+from memstream.projections.sketches import Sketch
 from memstream.schemas.errors import MemstreamError, UnsupportedFilter
 from memstream.schemas.instants import OPEN_MICROS, to_micros
 from memstream.schemas.memories import Kind, Memory, Status, Tally
@@ -89,9 +90,9 @@ class IndexQuery(msgspec.Struct, frozen=True, kw_only=True):
 
 class Hit(msgspec.Struct, frozen=True):
     """One memory version found. ``score`` is the channel's own (BM25, or the cosine); ``rank``
-    counts from 1. The memory's ``expired_at`` is what the index knows now."""
+    counts from 1. ``SearchIndex.read`` gives the memory itself."""
 
-    memory: Memory
+    sketch: Sketch
     score: float
     rank: int
 
@@ -109,10 +110,10 @@ class Place(msgspec.Struct, frozen=True):
 
 class Surroundings(msgspec.Struct, frozen=True):
     """The memories of the moments before a place and of those after it. Each list is ordered by
-    how near the moment is, then by memory id; the moment itself is in neither."""
+    how near the moment is, then by point id; the moment itself is in neither."""
 
-    before: tuple[Memory, ...] = ()
-    after: tuple[Memory, ...] = ()
+    before: tuple[Sketch, ...] = ()
+    after: tuple[Sketch, ...] = ()
 
 
 class SearchIndex(Projection, Protocol):
@@ -133,6 +134,11 @@ class SearchIndex(Projection, Protocol):
         """For each place what was said there just before and after it, at most ``within``
         microseconds off: all memories of so many moments that the query's conditions let through,
         in the place's scope alone."""
+        ...
+
+    def read(self, query: IndexQuery, points: Sequence[str]) -> dict[str, Memory]:
+        """The memories of points that ``query`` found, as they are stored now. One that was erased
+        meanwhile, or is not in a scope of the query, is left out."""
         ...
 
     def recorded_tally(self) -> Tally:

@@ -7,7 +7,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from memstream.projections.queries import Hit, IndexQuery, Place, admits, rounds
+from memstream.projections.sketches import Sketch
 from memstream.schemas.memories import Memory
+
+Reading = Callable[[IndexQuery, Sequence[str]], Mapping[str, Memory]]
 
 _TIES = 16
 _OF_A_MOMENT = 4
@@ -47,14 +50,22 @@ def best(
 
 
 def hits(
-    query: IndexQuery, scored: Sequence[tuple[float, Any]], memories: Mapping[Any, Memory]
+    query: IndexQuery, scored: Sequence[tuple[float, Any]], sketch_of: Mapping[Any, Sketch]
 ) -> list[Hit]:
-    """The hits of one channel. A point that was erased since it was found has no memory, and is
-    left out."""
-    found = [(score, memories[name]) for score, name in scored if name in memories]
-    if rounds(query):
-        found = [each for each in found if admits(query, each[1])][: query.limit]
-    return [Hit(memory, score, rank) for rank, (score, memory) in enumerate(found, start=1)]
+    """The hits of one channel. A point without a sketch is not to be found."""
+    found = [(score, sketch_of[name]) for score, name in scored if name in sketch_of]
+    return [
+        Hit(sketch, score, rank) for rank, (score, sketch) in enumerate(found[: query.limit], 1)
+    ]
+
+
+def admitted(query: IndexQuery, points: Sequence[Any], read: Reading) -> Sequence[Any]:
+    """The points that the query's conditions let through, where the engine rounds them."""
+    if not rounds(query):
+        return points
+    memories = read(query, [str(each) for each in points])
+    fit = {name for name, memory in memories.items() if admits(query, memory)}
+    return [each for each in points if str(each) in fit]
 
 
 def asked_around(moments: int) -> int:
@@ -98,27 +109,26 @@ def _instant(each: tuple[int, Any]) -> int:
 
 def of_moments(
     found: Sequence[tuple[int, Any]],
-    memories: Mapping[Any, Memory],
-    query: IndexQuery,
+    sketch_of: Mapping[Any, Sketch],
     count: int,
     *,
     cut: bool,
-) -> tuple[Memory, ...]:
+) -> tuple[Sketch, ...]:
     """The memories of the first ``count`` moments among (instant, point id), nearest first.
 
     Of the last moment of a list that the limit ``cut``, some may be missing, so it is left out; a
     moment alone with more than the limit gives what the engine chose.
     """
-    moments: dict[int, list[Memory]] = {}
+    moments: dict[int, list[Sketch]] = {}
     for instant, name in found:
         moments.setdefault(instant, [])
-        if name in memories and (not rounds(query) or admits(query, memories[name])):
-            moments[instant].append(memories[name])
+        if name in sketch_of:
+            moments[instant].append(sketch_of[name])
     whole = list(moments)
     if cut and len(whole) > 1:
         whole.pop()
     return tuple(
-        memory
+        sketch
         for instant in whole[:count]
-        for memory in sorted(moments[instant], key=lambda each: each.id)
+        for sketch in sorted(moments[instant], key=lambda each: each.point)
     )

@@ -19,7 +19,7 @@ from memstream.recall.abstention import answerable
 from memstream.recall.analysis import Analysis, analysed
 from memstream.recall.candidates import Candidates
 from memstream.recall.coverage import idf_of
-from memstream.recall.evidence import Evidence, Found, Item
+from memstream.recall.evidence import Evidence, Found, Item, Trace
 from memstream.recall.packing import estimated_tokens, packed
 from memstream.recall.rendering import line_of, rendered
 from memstream.recall.scoring import weighed
@@ -71,6 +71,17 @@ class Index(Protocol):
         self, query: IndexQuery, places: Sequence[Place], *, before: int, after: int, within: int
     ) -> list[Surroundings]: ...
 
+    def read(self, query: IndexQuery, points: Sequence[str]) -> Mapping[str, Memory]: ...
+
+
+class Ranked(msgspec.Struct, frozen=True, gc=False):
+    """A candidate in its place."""
+
+    point: str
+    score: float
+    rank: int
+    found: dict[str, Found]
+
 
 def recalled(
     request: Request,
@@ -84,10 +95,11 @@ def recalled(
     query = _index_query(request, asked, embedder, settings)
     hits: Mapping[Channel, Sequence[Hit]] = {}
     found: Iterable[Item] = ()
+    most = settings.limit if request.limit is None else request.limit
     if query is not None:
         hits = index.search(query)
-        found = _chosen(index, query, hits, asked, settings)
-    most = settings.limit if request.limit is None else request.limit
+        ranking = _chosen(index, query, hits, asked, settings)
+        found = _read(index, query, ranking, len(ranking) if request.explain else most)
     ranked = list(found) if request.explain else []
     items = _collapsed(ranked or found, None if request.explain else most)
     limited = chosen = items[:most]
@@ -112,7 +124,7 @@ def recalled(
         degraded=tuple(degraded),
         tokens=estimated_tokens(text) if text else 0,
         omitted=omitted,
-        trace=traced(hits, stages, chosen, settings) if request.explain else None,
+        trace=_trace(index, query, hits, stages, chosen, settings) if request.explain else None,
     )
 
 
@@ -160,17 +172,17 @@ def _chosen(
     hits: Mapping[Channel, Sequence[Hit]],
     asked: Analysis,
     settings: Settings,
-) -> Iterator[Item]:
+) -> list[Ranked]:
     """The hits that a channel vouches for, and the episodes told beside the best episodes of
     them, in one order. Facts say what they say without their neighbours."""
     vouched = _above_floor(hits, settings)
     candidates = Candidates(asked, settings)
-    candidates.add(hit.memory for channel in sorted(vouched) for hit in vouched[channel])
+    candidates.add(hit.sketch for channel in sorted(vouched) for hit in vouched[channel])
     lexical = vouched.get("bm25", [])
-    rows = candidates.rows(hit.memory for hit in lexical)
+    rows = candidates.rows(hit.sketch for hit in lexical)
     idf = idf_of(candidates, rows, [hit.score for hit in lexical])
     if not answerable(vouched, candidates, rows, idf, settings):
-        return
+        return []
     ranked = weighed(vouched, candidates, Thread((), (), apart=0), idf, settings)
     if settings.expanded:
         told = [candidates.moments[row] for _, row in ranked if candidates.told[row]]
@@ -179,25 +191,54 @@ def _chosen(
         around = index.around(query, places, before=2, after=2, within=apart)
         thread = Thread(places, around, apart=apart)
         candidates.add(
-            memory
+            sketch
             for place, each in zip(places, around, strict=True)
-            for memory in (*each.before, *each.after)
-            if memory.kind == "episode" and thread.joined(place, moment_of(memory))
+            for sketch in (*each.before, *each.after)
+            if sketch.told and thread.joined(place, moment_of(sketch))
         )
         ranked = weighed(vouched, candidates, thread, idf, settings)
     found = _found(vouched)
-    for rank, (score, row) in enumerate(ranked, start=1):
-        memory = candidates.memories[row]
-        yield Item(memory, score, rank, found.get(memory.id, {}))
+    points = [candidates.sketches[row].point for _, row in ranked]
+    return [
+        Ranked(point, score, rank, found.get(point, {}))
+        for rank, (point, (score, _)) in enumerate(zip(points, ranked, strict=True), 1)
+    ]
+
+
+def _read(
+    index: Index, query: IndexQuery, ranked: Sequence[Ranked], at_once: int
+) -> Iterator[Item]:
+    """The candidates with their memories, as many of them read as are wanted. One that was erased
+    since it was found is left out."""
+    for first in range(0, len(ranked), max(at_once, 1)):
+        chunk = ranked[first : first + at_once]
+        memory_of = index.read(query, [each.point for each in chunk])
+        for each in chunk:
+            if each.point in memory_of:
+                yield Item(memory_of[each.point], each.score, each.rank, each.found)
 
 
 def _found(hits: Mapping[Channel, Sequence[Hit]]) -> dict[str, dict[str, Found]]:
-    """How each channel found each memory."""
+    """How each channel found each point."""
     found: dict[str, dict[str, Found]] = {}
     for channel in sorted(hits):
         for hit in hits[channel]:
-            found.setdefault(hit.memory.id, {})[channel] = Found(hit.rank, hit.score)
+            found.setdefault(hit.sketch.point, {})[channel] = Found(hit.rank, hit.score)
     return found
+
+
+def _trace(
+    index: Index,
+    query: IndexQuery | None,
+    hits: Mapping[Channel, Sequence[Hit]],
+    stages: Mapping[Stage, Sequence[Item]],
+    served: Sequence[Item],
+    settings: Settings,
+) -> Trace:
+    found = _found(hits)
+    memory_of = index.read(query, list(found)) if query is not None else {}
+    hit = [(memory_of[point], each) for point, each in found.items() if point in memory_of]
+    return traced(tuple(hits), hit, stages, served, settings)
 
 
 def _above_floor(
@@ -207,9 +248,14 @@ def _above_floor(
     meaning."""
     least = {"bm25": settings.floor, "dense": settings.dense_floor}
     vouched = {
-        hit.memory.id for channel in hits for hit in hits[channel] if hit.score >= least[channel]
+        hit.sketch.point
+        for channel in hits
+        for hit in hits[channel]
+        if hit.score >= least[channel]
     }
-    return {channel: [hit for hit in hits[channel] if hit.memory.id in vouched] for channel in hits}
+    return {
+        channel: [hit for hit in hits[channel] if hit.sketch.point in vouched] for channel in hits
+    }
 
 
 def _collapsed(items: Iterable[Item], most: int | None) -> list[Item]:

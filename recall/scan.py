@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+from memstream.projections.points import point_id
 from memstream.projections.queries import (
     Channel,
     Hit,
@@ -18,6 +19,7 @@ from memstream.projections.queries import (
     Surroundings,
     admits,
 )
+from memstream.projections.sketches import Sketch, sketch_of
 from memstream.schemas.instants import to_micros
 from memstream.schemas.memories import Memory
 
@@ -45,9 +47,17 @@ def scanned(memories: Iterable[Memory], query: IndexQuery) -> dict[Channel, list
                 score += rarity * count * (_K1 + 1) / (count + _K1 * length)
         if score > 0:
             scored.append((score, memory))
-    scored.sort(key=lambda pair: (-pair[0], pair[1].id))
-    best = scored[: query.limit]
-    return {"bm25": [Hit(memory, score, rank) for rank, (score, memory) in enumerate(best, 1)]}
+    scored.sort(key=lambda pair: (-pair[0], _name(pair[1])))
+    best = [(score, _sketched(memory)) for score, memory in scored[: query.limit]]
+    return {"bm25": [Hit(sketch, score, rank) for rank, (score, sketch) in enumerate(best, 1)]}
+
+
+def _sketched(memory: Memory) -> Sketch:
+    return sketch_of(memory, _name(memory))
+
+
+def _name(memory: Memory) -> str:
+    return point_id(memory.id, memory.version)
 
 
 class Scan:
@@ -76,15 +86,21 @@ class Scan:
             later = sorted(at for at in moments if at > place.at)[:after]
             found.append(
                 Surroundings(
-                    tuple(m for at in earlier for m in sorted(told[place.scope][at], key=_id)),
-                    tuple(m for at in later for m in sorted(told[place.scope][at], key=_id)),
+                    tuple(self._of(told[place.scope], earlier)),
+                    tuple(self._of(told[place.scope], later)),
                 )
             )
         return found
 
+    def read(self, query: IndexQuery, points: Sequence[str]) -> dict[str, Memory]:
+        """The memories of points; of those that any index found."""
+        wanted = frozenset(points)
+        named = ((_name(each), each) for each in self._memories if each.scope in query.scopes)
+        return {name: memory for name, memory in named if name in wanted}
 
-def _id(memory: Memory) -> str:
-    return memory.id
+    def _of(self, told: Mapping[int, list[Memory]], moments: Sequence[int]) -> Iterator[Sketch]:
+        for at in moments:
+            yield from map(_sketched, sorted(told[at], key=_name))
 
 
 def fits(memory: Memory, query: IndexQuery) -> bool:

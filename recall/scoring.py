@@ -99,7 +99,7 @@ _SURROUNDINGS = {-1: 0.5, -2: 0.4, 1: 0.3}
 def _closeness(candidates: Candidates, hits: Sequence[Hit]) -> Values:
     """The cosine of each candidate among the hits, from the worst (0) to the best (1)."""
     found = np.array([hit.score for hit in hits])
-    rows = candidates.rows(hit.memory for hit in hits)
+    rows = candidates.rows(hit.sketch for hit in hits)
     best, worst = found.max(), found.min()
     near = np.zeros(len(candidates))
     near[rows] = 1.0 if best <= worst else (found - worst) / (best - worst)

@@ -9,13 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from memstream.projections.queries import Place, Surroundings
-from memstream.schemas.instants import to_micros
-from memstream.schemas.memories import Memory
+from memstream.projections.sketches import Sketch
 
 
-def moment_of(memory: Memory) -> Place:
+def moment_of(sketch: Sketch) -> Place:
     """When and where the memory's event was observed."""
-    return Place(memory.scope, to_micros(memory.observed_at))
+    return Place(sketch.scope, sketch.at)
 
 
 class Thread:

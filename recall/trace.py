@@ -7,11 +7,10 @@ change it.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal
+from typing import Literal
 
 import msgspec
 
-from memstream.projections.queries import Hit
 from memstream.recall.evidence import Considered, Found, Item, Outcome, Trace
 from memstream.schemas.memories import Memory
 
@@ -21,20 +20,18 @@ Stage = Literal["ranked", "unique", "limited"]
 
 
 def traced(
-    hits: Mapping[Any, Sequence[Hit]],
+    channels: Sequence[str],
+    hits: Sequence[tuple[Memory, Mapping[str, Found]]],
     stages: Mapping[Stage, Sequence[Item]],
     served: Sequence[Item],
     settings: msgspec.Struct,
 ) -> Trace:
-    """The trace of an answer. ``hits`` is what the index gave; ``stages`` what was left in order
+    """The trace of an answer. ``channels`` are those that were asked, ``hits`` the memories that
+    they found and how; ``stages`` what was left in order
     after fusion and floor ("ranked"), after collapsing ("unique") and after the limit
     ("limited"); ``served`` what was packed."""
-    memory_of: dict[str, Memory] = {}
-    found: dict[str, dict[str, Found]] = {}
-    for channel, listed in hits.items():
-        for hit in listed:
-            memory_of[hit.memory.id] = hit.memory
-            found.setdefault(hit.memory.id, {})[channel] = Found(hit.rank, hit.score)
+    memory_of = {memory.id: memory for memory, _ in hits}
+    found = {memory.id: dict(each) for memory, each in hits}
     ranked = {item.memory.id: item for item in stages["ranked"]}
     memory_of |= {name: item.memory for name, item in ranked.items()}
     unique = {item.memory.id for item in stages["unique"]}
@@ -71,7 +68,7 @@ def traced(
         for name in order
         for became, detail in (outcome(name),)
     )
-    return Trace(considered, fusion_of(settings), _silence(hits, considered, served))
+    return Trace(considered, fusion_of(settings), _silence(channels, considered, served))
 
 
 def fusion_of(settings: msgspec.Struct) -> dict[str, float]:
@@ -85,12 +82,12 @@ def fusion_of(settings: msgspec.Struct) -> dict[str, float]:
 
 
 def _silence(
-    hits: Mapping[Any, Sequence[Hit]], considered: Sequence[Considered], served: Sequence[Item]
+    channels: Sequence[str], considered: Sequence[Considered], served: Sequence[Item]
 ) -> str:
     """Why nothing was served, in words; empty where something was."""
     if served:
         return ""
-    if not hits:
+    if not channels:
         return "nothing in the question can be searched for"
     if not considered:
         return "no channel found anything in scope"

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, TypeVar
 
 from memstream.projections.queries import (
     Answer,
@@ -14,9 +14,13 @@ from memstream.projections.queries import (
 )
 from memstream.recall.scan import Scan
 from memstream.schemas.errors import MemstreamError, UnsupportedFilter
+from memstream.schemas.memories import Memory
 
 if TYPE_CHECKING:
     from memstream.service.host import Host
+
+
+_Result = TypeVar("_Result")
 
 
 class IndexReader:
@@ -25,31 +29,43 @@ class IndexReader:
 
     def __init__(self, host: Host, index: SearchIndex, reasons: list[str]) -> None:
         self._host = host
-        self._index = index
+        self._index: SearchIndex | Scan = index
         self._reasons = reasons
 
     def search(self, query: IndexQuery) -> Answer:
         """The hits. Raises ``UnsupportedFilter``, and what reading the state raises."""
-        try:
-            return self._index.search(query)
-        except UnsupportedFilter:
-            raise
-        except MemstreamError as error:
-            self._reasons.append(f"{error}; served by a lexical scan of the state")
-        return self._scan(query).search(query)
+        return self._asked(
+            query, lambda index: index.search(query), "served by a lexical scan of the state"
+        )
 
     def around(
         self, query: IndexQuery, places: Sequence[Place], *, before: int, after: int, within: int
     ) -> list[Surroundings]:
         """What was said beside the places. Raises as ``search`` does."""
+        return self._asked(
+            query,
+            lambda index: index.around(query, places, before=before, after=after, within=within),
+            "surroundings read from the state",
+        )
+
+    def read(self, query: IndexQuery, points: Sequence[str]) -> dict[str, Memory]:
+        """The memories of points. Raises as ``search`` does."""
+        return self._asked(
+            query, lambda index: index.read(query, points), "memories read from the state"
+        )
+
+    def _asked(
+        self, query: IndexQuery, ask: Callable[[SearchIndex | Scan], _Result], instead: str
+    ) -> _Result:
+        """The index's answer. Once it fails, the state gives this one and those that follow."""
         try:
-            return self._index.around(query, places, before=before, after=after, within=within)
+            return ask(self._index)
         except UnsupportedFilter:
             raise
         except MemstreamError as error:
-            self._reasons.append(f"{error}; surroundings read from the state")
-        return self._scan(query).around(query, places, before=before, after=after, within=within)
-
-    def _scan(self, query: IndexQuery) -> Scan:
+            if isinstance(self._index, Scan):
+                raise
+            self._reasons.append(f"{error}; {instead}")
         store = self._host.store
-        return Scan(each for path in query.scopes for each in store.memories_of(path))
+        self._index = Scan(each for path in query.scopes for each in store.memories_of(path))
+        return ask(self._index)

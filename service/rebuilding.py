@@ -12,7 +12,7 @@ import structlog
 
 from memstream.processors.lexemes import lexemes
 from memstream.projections.embedders import Embedder, NoEmbedder
-from memstream.projections.queries import LATEST, Channel, IndexQuery
+from memstream.projections.queries import LATEST, Channel, IndexQuery, SearchIndex
 from memstream.recall.scan import newest
 from memstream.schemas.errors import KeyDestroyed, ProjectionDamaged
 from memstream.schemas.events import ContextServed
@@ -154,10 +154,15 @@ def _overlap(host: Host, beside: Stores) -> float | None:
         asked = _shadow_query(scope, query)
         if asked is None:
             continue
-        old = {hit.memory.id for hit in live.search(asked)["bm25"]}
-        new = {hit.memory.id for hit in fresh.search(asked)["bm25"]}
+        old, new = _found(live, asked), _found(fresh, asked)
         shares.append(len(old & new) / len(old | new) if old | new else 1.0)
     return round(sum(shares) / len(shares), 4) if shares else None
+
+
+def _found(index: SearchIndex, query: IndexQuery) -> set[str]:
+    """The ids of the memories that an index finds."""
+    points = [hit.sketch.point for hit in index.search(query)["bm25"]]
+    return {memory.id for memory in index.read(query, points).values()}
 
 
 def _asked(host: Host) -> list[tuple[Scope, str]]:
