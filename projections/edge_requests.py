@@ -1,9 +1,11 @@
-"""What an edge index asks the engine: requests, filters, and the population IDF is taken over."""
+"""What an edge index asks the engine, requests, filters, and the population IDF is taken over; and
+how it names what it is answered."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any
+from uuid import UUID
 
 import qdrant_edge as edge
 
@@ -17,6 +19,11 @@ from memstream.projections.queries import (
     conditions,
     in_scope,
 )
+from memstream.projections.ranking import Scored
+
+
+OF_A_SKETCH = ("bm25", "sketch")
+"""The vectors that hold what scoring reads of a point."""
 
 
 def requests(query: IndexQuery, channels: Sequence[Channel], limit: int) -> list[edge.QueryRequest]:
@@ -48,12 +55,13 @@ def requests(query: IndexQuery, channels: Sequence[Channel], limit: int) -> list
 def scroll_beside(
     query: IndexQuery, place: Place, limit: int, within: int, *, back: bool
 ) -> edge.ScrollRequest:
-    """What was said next to a place, before it or after it, nearest first: ids and instants."""
+    """What was said next to a place, before it or after it, nearest first: sketches and instants."""
     must = [*conditions(in_scope(query, place.scope)), beside(place, within, back=back)]
     return edge.ScrollRequest(
         limit=limit,
         filter=edge.Filter(must=[_condition(each) for each in must]),
         with_payload=False,
+        with_vector=list(OF_A_SKETCH),
         order_by=edge.OrderBy("observed_at", edge.Direction.Desc if back else edge.Direction.Asc),
     )
 
@@ -62,7 +70,7 @@ def scroll_windows(
     query: IndexQuery, scope: str, windows: Sequence[tuple[int, int]], limit: int
 ) -> edge.ScrollRequest:
     """What was said in a scope in any of the windows, [first, last] microseconds, in the order of
-    time: ids and instants."""
+    time: sketches and instants."""
     must: list[Any] = [_condition(each) for each in conditions(in_scope(query, scope))]
     inside = [Condition("observed_at", at_least=first, at_most=last) for first, last in windows]
     must.append(edge.Filter(should=[_condition(each) for each in inside]))
@@ -70,8 +78,31 @@ def scroll_windows(
         limit=limit,
         filter=edge.Filter(must=must),
         with_payload=False,
+        with_vector=list(OF_A_SKETCH),
         order_by=edge.OrderBy("observed_at", edge.Direction.Asc),
     )
+
+
+def scored_of(points: Sequence[Any], ids: dict[int, UUID]) -> list[Scored]:
+    """(score, name) of points. A name is the number of an id, which is quicker to compare; the
+    ids are added to ``ids``."""
+    scored: list[Scored] = []
+    for point in points:
+        uuid = point.id
+        ids[uuid.int] = uuid
+        scored.append((point.score, uuid.int))
+    return scored
+
+
+def observed_of(points: Sequence[Any], seen: dict[int, edge.Record]) -> list[tuple[int, int]]:
+    """(instant, name) of points that were scrolled in the order of time, and are added to
+    ``seen``."""
+    told: list[tuple[int, int]] = []
+    for point in points:
+        name = point.id.int
+        seen[name] = point
+        told.append((int(point.order_value or 0), name))
+    return told
 
 
 def _filter(query: IndexQuery) -> edge.Filter:

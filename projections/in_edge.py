@@ -28,7 +28,7 @@ from __future__ import annotations
 
 import shutil
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
@@ -38,9 +38,12 @@ import msgspec
 import qdrant_edge as edge
 
 from memstream.projections.edge_requests import (
+    OF_A_SKETCH,
     matches,
     matches_any,
+    observed_of,
     requests,
+    scored_of,
     scroll_beside,
     scroll_windows,
 )
@@ -71,8 +74,10 @@ from memstream.projections.queries import (
     IndexQuery,
     Place,
     Surroundings,
+    rounds,
 )
 from memstream.projections.ranking import (
+    Scored,
     admitted,
     asked_around,
     asked_at_first,
@@ -94,7 +99,6 @@ UPSERT_AT_ONCE = 1_000
 _Result = TypeVar("_Result")
 _SCROLL = 5_000
 _AROUND_A_PLACE = 64
-_OF_A_SKETCH = ["bm25", "sketch"]
 SKETCHES_KEPT = 1 << 16
 """About 0.7 KB each, so 45 MB when full."""
 MEMORIES_KEPT = 1 << 12
@@ -248,17 +252,18 @@ class EdgeIndex:
                 'channels=("bm25",)'
             )
         wanted = requests(query, query.channels, asked_at_first(query))
+        ids: dict[int, UUID] = {}
         with self._engine:
             self._open_or_raise()
             batch = edge.QueryBatchRequest(wanted)
             found = self._call("searching", partial(self._shard.query_batch, batch))
-            ranked: dict[Channel, list[tuple[float, Any]]] = {
-                channel: best(query, points, partial(self._more, query, channel))
+            ranked = {
+                channel: best(query, scored_of(points, ids), partial(self._more, query, channel, ids))
                 for channel, points in zip(query.channels, found, strict=True)
             }
-            ids = list({name: None for scored in ranked.values() for _, name in scored})
-            found_of = self._sketched(query, ids)
-        return {channel: hits(query, scored, found_of) for channel, scored in ranked.items()}
+            names = {name: ids[name] for scored in ranked.values() for _, name in scored}
+            sketch_of = self._sketched(query, names, {})
+        return {channel: hits(query, scored, sketch_of) for channel, scored in ranked.items()}
 
     def around(
         self, query: IndexQuery, places: Sequence[Place], *, before: int, after: int, within: int
@@ -269,23 +274,24 @@ class EdgeIndex:
         be cut off, two for each place.
         """
         sides = ((before, True), (after, False))
+        seen: dict[int, edge.Record] = {}
         with self._engine:
             self._open_or_raise()
             told = {
                 scope: self._told(
-                    query, scope, [each for each in places if each.scope == scope], within
+                    query, scope, [each for each in places if each.scope == scope], within, seen
                 )
                 for scope in dict.fromkeys(each.scope for each in places)
             }
             found = [
                 [
-                    self._beside(query, place, told[place.scope], moments, within, back=back)
+                    self._beside(query, place, told[place.scope], moments, within, seen, back=back)
                     for moments, back in sides
                 ]
                 for place in places
             ]
-            every = {name: None for pair in found for side, _ in pair for _, name in side}
-            sketch_of = self._sketched(query, list(every))
+            names = {name: seen[name].id for pair in found for side, _ in pair for _, name in side}
+            sketch_of = self._sketched(query, names, seen)
         return [
             Surroundings(
                 *(
@@ -302,7 +308,7 @@ class EdgeIndex:
             self._open_or_raise()
             found = {name: kept for name in points if (kept := self._memories.get(name))}
             missing = [name for name in points if name not in found]
-            for record in self._retrieved(missing, ["record", "expired_at"]):
+            for record in self._retrieved(missing, fields=["record", "expired_at"]):
                 payload = record.payload
                 memory = decoded(payload["record"], payload["expired_at"])
                 name = str(record.id)
@@ -395,68 +401,73 @@ class EdgeIndex:
         return points
 
     def _told(
-        self, query: IndexQuery, scope: str, places: Sequence[Place], within: int
-    ) -> list[tuple[int, edge.Record]] | None:
-        """(instant, point) of all that was said around places of a scope, in the order of time;
-        None where it is too much."""
+        self,
+        query: IndexQuery,
+        scope: str,
+        places: Sequence[Place],
+        within: int,
+        seen: dict[int, edge.Record],
+    ) -> list[tuple[int, int]] | None:
+        """(instant, name) of all that was said around places of a scope, in the order of time;
+        None where it is too much. The points are added to ``seen``."""
         limit = _AROUND_A_PLACE * len(places)
         request = scroll_windows(query, scope, windows_of(places, within), limit)
         points, _ = self._call("searching", partial(self._shard.scroll, request))
-        return (
-            None
-            if len(points) == limit
-            else [(int(each.order_value or 0), each) for each in points]
-        )
+        return None if len(points) == limit else observed_of(points, seen)
 
     def _beside(
         self,
         query: IndexQuery,
         place: Place,
-        told: list[tuple[int, edge.Record]] | None,
+        told: list[tuple[int, int]] | None,
         moments: int,
         within: int,
+        seen: dict[int, edge.Record],
         *,
         back: bool,
-    ) -> tuple[list[tuple[int, Any]], bool]:
-        """(instant, point id) next to a place on one side, nearest first; and whether a limit
+    ) -> tuple[list[tuple[int, int]], bool]:
+        """(instant, name) next to a place on one side, nearest first; and whether a limit
         cut them off."""
         if not moments:
             return [], False
         if told is not None:
-            near = nearest(told, place.at, moments, within, back=back)
-            return [(instant, point.id) for instant, point in near], False
+            return nearest(told, place.at, moments, within, back=back), False
         limit = asked_around(moments)
         request = scroll_beside(query, place, limit, within, back=back)
         points, _ = self._call("searching", partial(self._shard.scroll, request))
-        return [(int(each.order_value or 0), each.id) for each in points], len(points) == limit
+        return observed_of(points, seen), len(points) == limit
 
-    def _sketched(self, query: IndexQuery, ids: list[UUID]) -> dict[UUID, Sketch]:
-        """The sketches of points that a query found, but of those that it only seems to admit."""
-        names = admitted(query, ids, self.read)
-        known = {name: kept for name in names if (kept := self._sketches.get(name.int)) is not None}
-        missing = [name for name in names if name not in known]
-        if missing:
-            records: list[Any] = self._call(
-                "reading",
-                partial(
-                    self._shard.retrieve, missing, with_payload=False, with_vector=_OF_A_SKETCH
-                ),
-            )
-            vectors = [record.vector for record in records]
-            made = sketches(
-                query.scopes,
-                [str(record.id) for record in records],
-                [each["sketch"] for each in vectors],
-                [(each["bm25"].indices, each["bm25"].values) for each in vectors],
-            )
-            for record, sketch in zip(records, made, strict=True):
-                known[record.id] = sketch
-                self._sketches.put(record.id.int, sketch)
+    def _sketched(
+        self, query: IndexQuery, ids: Mapping[int, Any], seen: Mapping[int, edge.Record]
+    ) -> dict[int, Sketch]:
+        """The sketches of points that a query found, but of those that it only seems to admit, by
+        name. Those that were ``seen`` came with their vectors."""
+        if rounds(query):
+            fit = admitted(query, [str(each) for each in ids.values()], self.read)
+            ids = {name: each for name, each in ids.items() if str(each) in fit}
+        known = {name: kept for name in ids if (kept := self._sketches.get(name)) is not None}
+        missing = [name for name in ids if name not in known]
+        records: list[Any] = [seen[name] for name in missing if name in seen]
+        unseen = [ids[name] for name in missing if name not in seen]
+        records += self._retrieved(unseen, vectors=OF_A_SKETCH)
+        vectors = [record.vector for record in records]
+        made = sketches(
+            query.scopes,
+            [str(record.id) for record in records],
+            [each["sketch"] for each in vectors],
+            [(each["bm25"].indices, each["bm25"].values) for each in vectors],
+        )
+        for record, sketch in zip(records, made, strict=True):
+            name = record.id.int
+            known[name] = sketch
+            self._sketches.put(name, sketch)
         return known
 
-    def _more(self, query: IndexQuery, channel: Channel, limit: int) -> list[edge.ScoredPoint]:
+    def _more(
+        self, query: IndexQuery, channel: Channel, ids: dict[int, UUID], limit: int
+    ) -> list[Scored]:
         (request,) = requests(query, (channel,), limit)
-        return self._call("searching", partial(self._shard.query, request))
+        return scored_of(self._call("searching", partial(self._shard.query, request)), ids)
 
     def _settle(self) -> None:
         """After opening: finishes what a crash cut short, and counts."""
@@ -531,14 +542,16 @@ class EdgeIndex:
 
     def _digests(self, ids: list[str]) -> dict[str, int]:
         return {
-            str(record.id): record.payload["digest"] for record in self._retrieved(ids, ["digest"])
+            str(record.id): record.payload["digest"] for record in self._retrieved(ids, fields=["digest"])
         }
 
-    def _retrieved(self, ids: list[Any], fields: list[str]) -> list[Any]:
+    def _retrieved(
+        self, ids: list[Any], vectors: Sequence[str] = (), fields: Sequence[str] = ()
+    ) -> list[Any]:
         if not ids:
             return []
-        retrieve = partial(self._shard.retrieve, ids, with_payload=fields, with_vector=False)
-        return self._call("reading", retrieve)
+        wanted = {"with_payload": list(fields) or False, "with_vector": list(vectors) or False}
+        return self._call("reading", partial(self._shard.retrieve, ids, **wanted))
 
     def _write_marker(self) -> None:
         operation = edge.UpdateOperation.set_payload([MARKER], self._marker.payload())

@@ -42,8 +42,10 @@ from memstream.projections.queries import (
     IndexQuery,
     Place,
     Surroundings,
+    rounds,
 )
 from memstream.projections.ranking import (
+    Scored,
     admitted,
     asked_around,
     asked_at_first,
@@ -176,8 +178,8 @@ class QdrantIndex:
         wanted = requests(query, query.channels, asked_at_first(query))
         with self._turns.reading():
             found = self._asked(wanted)
-            ranked: dict[Channel, list[tuple[float, Any]]] = {
-                channel: best(query, points, partial(self._more, query, channel))
+            ranked = {
+                channel: best(query, _scored(points), partial(self._more, query, channel))
                 for channel, points in zip(query.channels, found, strict=True)
             }
             ids = list({name: None for scored in ranked.values() for _, name in scored})
@@ -356,8 +358,10 @@ class QdrantIndex:
 
     def _sketched(self, query: IndexQuery, ids: list[Any]) -> dict[Any, Sketch]:
         """The sketches of points that a query found, but of those that it only seems to admit."""
-        names = list(admitted(query, ids, self._read))
-        records = self._retrieved(names, fields=False, vectors=["bm25", "sketch"])
+        if rounds(query):
+            fit = admitted(query, [str(each) for each in ids], self._read)
+            ids = [each for each in ids if str(each) in fit]
+        records = self._retrieved(ids, fields=False, vectors=["bm25", "sketch"])
         vectors = [record.vector for record in records]
         found = sketches(
             query.scopes,
@@ -367,8 +371,8 @@ class QdrantIndex:
         )
         return {record.id: sketch for record, sketch in zip(records, found, strict=True)}
 
-    def _more(self, query: IndexQuery, channel: Channel, limit: int) -> list[models.ScoredPoint]:
-        return self._asked(requests(query, (channel,), limit))[0]
+    def _more(self, query: IndexQuery, channel: Channel, limit: int) -> list[Scored]:
+        return _scored(self._asked(requests(query, (channel,), limit))[0])
 
     def _counted(self) -> Tally:
         count = checksum = 0
@@ -443,6 +447,10 @@ class QdrantIndex:
 
     def _where(self) -> str:
         return f"Qdrant at {self.server.url}, collection {self.collection}"
+
+
+def _scored(points: Sequence[models.ScoredPoint]) -> list[Scored]:
+    return [(point.score, point.id) for point in points]
 
 
 def _closings(closed: dict[str, int]) -> list[Any]:

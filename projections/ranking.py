@@ -10,47 +10,59 @@ from memstream.projections.queries import Hit, IndexQuery, Place, admits, rounds
 from memstream.projections.sketches import Sketch
 from memstream.schemas.memories import Memory
 
+Scored = tuple[float, Any]
+"""The score of a point in a channel, and the point's name in the engine."""
 Reading = Callable[[IndexQuery, Sequence[str]], Mapping[str, Memory]]
 
+_TIED = 10
 _TIES = 16
 _OF_A_MOMENT = 4
 
 
 def asked_at_first(query: IndexQuery) -> int:
     """How many points of a channel to ask for, so that ``best`` mostly need not ask again."""
-    return 2 * query.limit
+    return query.limit + _TIED
 
 
 def best(
-    query: IndexQuery, points: Sequence[Any], more: Callable[[int], Sequence[Any]]
-) -> list[tuple[float, Any]]:
-    """(score, point id) of a channel's best, in order; ``points`` have a score and an id, and were
-    asked for with the limit ``asked_at_first``.
+    query: IndexQuery, scored: Sequence[Scored], more: Callable[[int], Sequence[Scored]]
+) -> Sequence[Scored]:
+    """A channel's best, in order; ``scored`` are what the engine found, best first, with the limit
+    ``asked_at_first``.
 
     Where the limit cuts through equal scores, the engine would pick among them by the order in
-    which they came, which no rebuild repeats. Twice the limit is asked for, then ``more``, until
-    all that tie are there and their ids decide. Documents of one length that share one word with
-    the query tie, so this is common at the end of a list.
+    which they came, which no rebuild repeats. A few more are asked for, so that mostly all that tie
+    are there and their ids decide. Where there are still more of them, they are left out, or, if
+    they are more than half of the list, ``more`` is asked for until all are there. Documents of one
+    length that share one word with the query tie, so this is common at the end of a list.
     """
     asked, limit = asked_at_first(query), query.limit
-    while (
-        len(points) == asked
-        and points[-1].score == points[limit - 1].score
-        and asked < _TIES * limit
-    ):
+    tied = _tied(scored, asked, limit)
+    while tied > limit / 2 and asked < _TIES * limit:
         asked *= 4
-        points = more(asked)
-    needed = len(points)
-    if needed > limit:
-        last = points[limit - 1].score
-        needed = next((at for at in range(limit, needed) if points[at].score != last), needed)
-    scored = [(point.score, point.id) for point in points[:needed]]
-    scored.sort(key=lambda each: (-each[0], each[1]))
+        scored = more(asked)
+        tied = _tied(scored, asked, limit)
+    if tied and tied <= limit / 2:
+        scored = scored[: limit - tied]
+    scored = sorted(scored, key=_by_score)
     return scored if rounds(query) else scored[:limit]
 
 
+def _tied(scored: Sequence[Scored], asked: int, limit: int) -> int:
+    """How many of the first ``limit`` points tie with the last one of ``asked``, after which
+    others may tie too; 0 where it is known that none does."""
+    if len(scored) < asked or scored[-1][0] != scored[limit - 1][0]:
+        return 0
+    last = scored[-1][0]
+    return sum(1 for score, _ in scored[:limit] if score == last)
+
+
+def _by_score(each: Scored) -> tuple[float, Any]:
+    return -each[0], each[1]
+
+
 def hits(
-    query: IndexQuery, scored: Sequence[tuple[float, Any]], sketch_of: Mapping[Any, Sketch]
+    query: IndexQuery, scored: Sequence[Scored], sketch_of: Mapping[Any, Sketch]
 ) -> list[Hit]:
     """The hits of one channel. A point without a sketch is not to be found."""
     found = [(score, sketch_of[name]) for score, name in scored if name in sketch_of]
@@ -59,13 +71,11 @@ def hits(
     ]
 
 
-def admitted(query: IndexQuery, points: Sequence[Any], read: Reading) -> Sequence[Any]:
-    """The points that the query's conditions let through, where the engine rounds them."""
-    if not rounds(query):
-        return points
-    memories = read(query, [str(each) for each in points])
-    fit = {name for name, memory in memories.items() if admits(query, memory)}
-    return [each for each in points if str(each) in fit]
+def admitted(query: IndexQuery, points: Sequence[str], read: Reading) -> set[str]:
+    """Those of the points that the query's conditions let through, by what is stored of them: for
+    a query that ``rounds``."""
+    memories = read(query, points)
+    return {name for name, memory in memories.items() if admits(query, memory)}
 
 
 def asked_around(moments: int) -> int:

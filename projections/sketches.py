@@ -24,9 +24,9 @@ from memstream.projections.points import words_of
 from memstream.schemas.instants import OPEN_MICROS, to_micros
 from memstream.schemas.memories import Memory
 
-SKETCH_SIZE = 20
-"""Numbers in the vector: observed, start, end and scope take three each, the subject's words two
-each, the length and the flags one."""
+SKETCH_SIZE = 23
+"""Numbers in the vector: observed, start, end, scope and what is said take three each, the
+subject's words two each, the length and the flags one."""
 _NAMED = 3
 _LIMB = 21
 _MASK = (1 << _LIMB) - 1
@@ -39,7 +39,7 @@ class Sketch(msgspec.Struct, frozen=True, gc=False):
     ``point`` is the id of its point (see ``point_id``); ``at`` when it was observed;
     [``start``, ``end``) when that took place of which it tells (see ``happened``), ``dated``
     whether it names a time for it; ``told`` whether it is an episode, ``asks`` whether that only
-    asks; ``named`` the dimensions of the subject's words, of the first three of a long name;
+    asks; ``said`` 62 bits that are the same for the same text about the same subject; ``named`` the dimensions of the subject's words, of the first three of a long name;
     ``indices`` and ``weights`` its lexical vector, as 32-bit numbers of this machine; ``length``
     how many words went into that.
     """
@@ -49,6 +49,7 @@ class Sketch(msgspec.Struct, frozen=True, gc=False):
     at: int
     start: int
     end: int
+    said: int
     named: tuple[int, ...]
     length: int
     told: bool
@@ -78,6 +79,7 @@ def vectors_of(memory: Memory) -> Vectors:
         *_instant_limbs(start),
         *_instant_limbs(end),
         *_scope_limbs(memory.scope),
+        *_limbs(_key(f"{memory.subject}\n{memory.text}")),
         *_named_limbs(memory.subject),
         float(len(words)),
         float(flags),
@@ -97,21 +99,14 @@ def sketches(
         return []
     path_of = {_key(path): path for path in scopes}
     columns = np.array(vectors).astype(np.int64).T
-    at, start, end, scope = (
-        ((columns[first] << 2 * _LIMB) | (columns[first + 1] << _LIMB) | columns[first + 2])
-        for first in (0, 3, 6, 9)
-    )
-    named = ((columns[12:18:2] << 16) | columns[13:18:2]).T.tolist()
-    flags = columns[19].tolist()
+    whole = (columns[0:15:3] << 2 * _LIMB) | (columns[1:15:3] << _LIMB) | columns[2:15:3]
+    whole[:3] -= OPEN_MICROS
+    named = ((columns[15:21:2] << 16) | columns[16:21:2]).T.tolist()
     rows = zip(
         points,
-        scope.tolist(),
-        (at - OPEN_MICROS).tolist(),
-        (start - OPEN_MICROS).tolist(),
-        (end - OPEN_MICROS).tolist(),
+        *whole.tolist(),
         named,
-        columns[18].tolist(),
-        flags,
+        *columns[21:].tolist(),
         words,
         strict=True,
     )
@@ -122,6 +117,7 @@ def sketches(
             at,
             start,
             end,
+            said,
             tuple(each for each in named if each),
             length,
             bool(flags & _TOLD),
@@ -130,7 +126,7 @@ def sketches(
             array("I", indices).tobytes(),
             array("f", weights).tobytes(),
         )
-        for point, scope, at, start, end, named, length, flags, (indices, weights) in rows
+        for point, at, start, end, scope, said, named, length, flags, (indices, weights) in rows
     ]
 
 
@@ -154,9 +150,10 @@ def _instant_limbs(micros: int) -> tuple[float, float, float]:
     return _limbs(min(micros, OPEN_MICROS - 1) + OPEN_MICROS)
 
 
-def _key(scope: str) -> int:
-    """62 bits by which a scope is told from the others of a question."""
-    return int.from_bytes(blake2b(scope.encode(), digest_size=8).digest(), "big") >> 2
+def _key(text: str) -> int:
+    """62 bits by which a text is told from others."""
+    encoded = text.encode("utf-8", "surrogatepass")
+    return int.from_bytes(blake2b(encoded, digest_size=8).digest(), "big") >> 2
 
 
 @lru_cache(maxsize=1 << 12)

@@ -78,6 +78,7 @@ class Ranked(msgspec.Struct, frozen=True, gc=False):
     """A candidate in its place."""
 
     point: str
+    said: int
     score: float
     rank: int
     found: dict[str, Found]
@@ -94,14 +95,13 @@ def recalled(
     asked = analysed(request.query, request.as_of)
     query = _index_query(request, asked, embedder, settings)
     hits: Mapping[Channel, Sequence[Hit]] = {}
-    found: Iterable[Item] = ()
+    ranking: list[Ranked] = []
     most = settings.limit if request.limit is None else request.limit
     if query is not None:
         hits = index.search(query)
         ranking = _chosen(index, query, hits, asked, settings)
-        found = _read(index, query, ranking, len(ranking) if request.explain else most)
-    ranked = list(found) if request.explain else []
-    items = _collapsed(ranked or found, None if request.explain else most)
+    unique = _collapsed(ranking, None if request.explain else most)
+    items = _read(index, query, unique)
     limited = chosen = items[:most]
     omitted = 0
     if request.budget_tokens is not None:
@@ -113,7 +113,14 @@ def recalled(
         )
     chosen = [msgspec.structs.replace(item, rank=rank) for rank, item in enumerate(chosen, 1)]
     text = rendered(chosen)
-    stages: dict[Stage, Sequence[Item]] = {"ranked": ranked, "unique": items, "limited": limited}
+    trace = None
+    if request.explain:
+        stages: dict[Stage, Sequence[Item]] = {
+            "ranked": _read(index, query, ranking),
+            "unique": items,
+            "limited": limited,
+        }
+        trace = _trace(index, query, hits, stages, chosen, settings)
     return Evidence(
         query=request.query,
         text=text,
@@ -124,7 +131,7 @@ def recalled(
         degraded=tuple(degraded),
         tokens=estimated_tokens(text) if text else 0,
         omitted=omitted,
-        trace=_trace(index, query, hits, stages, chosen, settings) if request.explain else None,
+        trace=trace,
     )
 
 
@@ -198,24 +205,23 @@ def _chosen(
         )
         ranked = weighed(vouched, candidates, thread, idf, settings)
     found = _found(vouched)
-    points = [candidates.sketches[row].point for _, row in ranked]
+    told_of = candidates.sketches
     return [
-        Ranked(point, score, rank, found.get(point, {}))
-        for rank, (point, (score, _)) in enumerate(zip(points, ranked, strict=True), 1)
+        Ranked(told_of[row].point, told_of[row].said, score, rank, found.get(told_of[row].point, {}))
+        for rank, (score, row) in enumerate(ranked, start=1)
     ]
 
 
-def _read(
-    index: Index, query: IndexQuery, ranked: Sequence[Ranked], at_once: int
-) -> Iterator[Item]:
-    """The candidates with their memories, as many of them read as are wanted. One that was erased
-    since it was found is left out."""
-    for first in range(0, len(ranked), max(at_once, 1)):
-        chunk = ranked[first : first + at_once]
-        memory_of = index.read(query, [each.point for each in chunk])
-        for each in chunk:
-            if each.point in memory_of:
-                yield Item(memory_of[each.point], each.score, each.rank, each.found)
+def _read(index: Index, query: IndexQuery | None, ranked: Sequence[Ranked]) -> list[Item]:
+    """The candidates with their memories. One that was erased since it was found is left out."""
+    if query is None or not ranked:
+        return []
+    memory_of = index.read(query, [each.point for each in ranked])
+    return [
+        Item(memory_of[each.point], each.score, each.rank, each.found)
+        for each in ranked
+        if each.point in memory_of
+    ]
 
 
 def _found(hits: Mapping[Channel, Sequence[Hit]]) -> dict[str, dict[str, Found]]:
@@ -258,19 +264,14 @@ def _above_floor(
     }
 
 
-def _collapsed(items: Iterable[Item], most: int | None) -> list[Item]:
-    """One item for each text, the best of those that say the same; not more than ``most``."""
-    seen: set[tuple[str, str]] = set()
-    kept: list[Item] = []
-    for item in items:
+def _collapsed(ranked: Iterable[Ranked], most: int | None) -> list[Ranked]:
+    """One candidate for each text, the best of those that say the same; not more than ``most``."""
+    seen: set[int] = set()
+    kept: list[Ranked] = []
+    for each in ranked:
         if len(kept) == most:
             break
-        said = _said(item.memory)
-        if said not in seen:
-            seen.add(said)
-            kept.append(item)
+        if each.said not in seen:
+            seen.add(each.said)
+            kept.append(each)
     return kept
-
-
-def _said(memory: Memory) -> tuple[str, str]:
-    return (memory.text, memory.subject)

@@ -329,7 +329,7 @@ def test_points_hold_what_other_readers_of_the_shard_need(tmp_path: Path) -> Non
     made = memory("m1", "a compass")
     index = opened(tmp_path)
     index.apply(steps(made))
-    payload = index._retrieved([point_id("m1", 1)], ["record", "tenant", "version", "seq"])[0]
+    payload = index._retrieved([point_id("m1", 1)], fields=["record", "tenant", "version", "seq"])[0]
     assert payload.payload["tenant"] == "acme"
     assert (payload.payload["version"], payload.payload["seq"]) == (1, 1)
     assert msgspec.json.decode(payload.payload["record"])["text"] == "a compass"
