@@ -21,7 +21,6 @@ from memstream.projections.queries import (
 )
 from memstream.projections.ranking import Scored
 
-
 OF_A_SKETCH = ("bm25", "sketch")
 """The vectors that hold what scoring reads of a point."""
 
@@ -55,7 +54,7 @@ def requests(query: IndexQuery, channels: Sequence[Channel], limit: int) -> list
 def scroll_beside(
     query: IndexQuery, place: Place, limit: int, within: int, *, back: bool
 ) -> edge.ScrollRequest:
-    """What was said next to a place, before it or after it, nearest first: sketches and instants."""
+    """What was said next to a place, before it or after it, nearest first: with sketches."""
     must = [*conditions(in_scope(query, place.scope)), beside(place, within, back=back)]
     return edge.ScrollRequest(
         limit=limit,

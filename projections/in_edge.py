@@ -258,7 +258,9 @@ class EdgeIndex:
             batch = edge.QueryBatchRequest(wanted)
             found = self._call("searching", partial(self._shard.query_batch, batch))
             ranked = {
-                channel: best(query, scored_of(points, ids), partial(self._more, query, channel, ids))
+                channel: best(
+                    query, scored_of(points, ids), partial(self._more, query, channel, ids)
+                )
                 for channel, points in zip(query.channels, found, strict=True)
             }
             names = {name: ids[name] for scored in ranked.values() for _, name in scored}
@@ -450,17 +452,17 @@ class EdgeIndex:
         records: list[Any] = [seen[name] for name in missing if name in seen]
         unseen = [ids[name] for name in missing if name not in seen]
         records += self._retrieved(unseen, vectors=OF_A_SKETCH)
+        points = [record.id for record in records]
         vectors = [record.vector for record in records]
         made = sketches(
             query.scopes,
-            [str(record.id) for record in records],
+            [str(each) for each in points],
             [each["sketch"] for each in vectors],
             [(each["bm25"].indices, each["bm25"].values) for each in vectors],
         )
-        for record, sketch in zip(records, made, strict=True):
-            name = record.id.int
-            known[name] = sketch
-            self._sketches.put(name, sketch)
+        for point, sketch in zip(points, made, strict=True):
+            known[point.int] = sketch
+            self._sketches.put(point.int, sketch)
         return known
 
     def _more(
@@ -542,7 +544,8 @@ class EdgeIndex:
 
     def _digests(self, ids: list[str]) -> dict[str, int]:
         return {
-            str(record.id): record.payload["digest"] for record in self._retrieved(ids, fields=["digest"])
+            str(record.id): record.payload["digest"]
+            for record in self._retrieved(ids, fields=["digest"])
         }
 
     def _retrieved(

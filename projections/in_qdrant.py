@@ -203,7 +203,9 @@ class QdrantIndex:
         ]
         with self._turns.reading():
             answers = self._asked(wanted) if wanted else []
-            sketch_of = self._sketched(query, list({each.id: None for one in answers for each in one}))
+            sketch_of = self._sketched(
+                query, list({each.id: None for one in answers for each in one})
+            )
         found = {
             (place, back): of_moments(
                 [((each.payload or {})["observed_at"], each.id) for each in points],

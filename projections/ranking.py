@@ -61,9 +61,7 @@ def _by_score(each: Scored) -> tuple[float, Any]:
     return -each[0], each[1]
 
 
-def hits(
-    query: IndexQuery, scored: Sequence[Scored], sketch_of: Mapping[Any, Sketch]
-) -> list[Hit]:
+def hits(query: IndexQuery, scored: Sequence[Scored], sketch_of: Mapping[Any, Sketch]) -> list[Hit]:
     """The hits of one channel. A point without a sketch is not to be found."""
     found = [(score, sketch_of[name]) for score, name in scored if name in sketch_of]
     return [

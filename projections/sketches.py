@@ -38,10 +38,11 @@ class Sketch(msgspec.Struct, frozen=True, gc=False):
 
     ``point`` is the id of its point (see ``point_id``); ``at`` when it was observed;
     [``start``, ``end``) when that took place of which it tells (see ``happened``), ``dated``
-    whether it names a time for it; ``told`` whether it is an episode, ``asks`` whether that only
-    asks; ``said`` 62 bits that are the same for the same text about the same subject; ``named`` the dimensions of the subject's words, of the first three of a long name;
-    ``indices`` and ``weights`` its lexical vector, as 32-bit numbers of this machine; ``length``
-    how many words went into that.
+    whether it names a time for it; ``said`` 62 bits that are the same for the same text about the
+    same subject; ``named`` the dimensions of the subject's words, of the first three of a long
+    name; ``length`` how many words it has; ``told`` whether it is an episode, ``asks`` whether
+    that only asks; ``indices`` and ``weights`` its lexical vector, as 32-bit numbers of this
+    machine.
     """
 
     point: str
@@ -118,7 +119,7 @@ def sketches(
             start,
             end,
             said,
-            tuple(each for each in named if each),
+            tuple(filter(None, named)),
             length,
             bool(flags & _TOLD),
             bool(flags & _ASKS),

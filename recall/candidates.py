@@ -8,11 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from memstream.processors.lexemes import AVERAGE_LENGTH, K1, B, lexeme_index
-from memstream.projections.queries import Place
 from memstream.projections.sketches import Sketch
 from memstream.recall.analysis import Analysis
 from memstream.recall.settings import Settings
-from memstream.recall.thread import moment_of
 
 Values = NDArray[np.float64]
 
@@ -20,20 +18,21 @@ Values = NDArray[np.float64]
 class Candidates:
     """A table with a row for each memory, in the order of their points' ids.
 
-    ``sketches`` of the memories and their ``moments``; ``counts`` [n, words]: how often each word
-    asked for stands in them; ``lengths`` [n]: how many words they have; ``told`` [n]: whether they
-    are episodes; ``gained`` [n]: what they gain by what the question names (see ``_gained``).
+    ``sketches`` of the memories; ``counts`` [n, words]: how often each word asked for stands in
+    them; ``lengths`` [n]: how many words they have; ``told`` [n]: whether they are episodes;
+    ``gained`` [n]: what they gain by what the question names (see ``_gained``).
     """
 
     def __init__(self, asked: Analysis, settings: Settings) -> None:
         self.asked = asked
         self._settings = settings
-        indices = np.array([lexeme_index(word) for word in asked.words], dtype=np.uint32)
-        self._indices, self._column = np.unique(indices, return_inverse=True)
-        self._asked = frozenset(indices.tolist())
+        indices = [lexeme_index(word) for word in asked.words]
+        self._asked = frozenset(indices)
+        ordered = sorted(self._asked)
+        self._indices = np.array(ordered, dtype=np.uint32)
+        self._column = [ordered.index(each) for each in indices]
         self._row_of: dict[str, int] = {}
         self.sketches: list[Sketch] = []
-        self.moments: list[Place] = []
         self.counts: Values = np.zeros((0, len(asked.words)))
         self.lengths: Values = np.zeros(0)
         self.told: NDArray[np.bool_] = np.zeros(0, dtype=bool)
@@ -49,18 +48,17 @@ class Candidates:
             return
         new = list(fresh.values())
         every = self.sketches + new
-        moments = self.moments + [moment_of(each) for each in new]
-        counts, lengths = self._counted(new)
-        told = [each.told for each in new]
-        gained = [self._gained(each) for each in new]
-        order = sorted(range(len(every)), key=lambda row: every[row].point)
+        names = [each.point for each in every]
+        order = sorted(range(len(every)), key=names.__getitem__)
         self.sketches = [every[row] for row in order]
-        self.moments = [moments[row] for row in order]
-        self.counts = np.concatenate((self.counts, counts))[order]
-        self.lengths = np.concatenate((self.lengths, lengths))[order]
-        self.told = np.concatenate((self.told, told))[order]
-        self.gained = np.concatenate((self.gained, gained))[order]
-        self._row_of = {each.point: row for row, each in enumerate(self.sketches)}
+        self._row_of = {names[row]: at for at, row in enumerate(order)}
+        counts, lengths = self._counted(new)
+        told = np.array([each.told for each in new])
+        gained = np.array(self._gained(new))
+        self.counts = np.concatenate((self.counts, counts)).take(order, axis=0)
+        self.lengths = np.concatenate((self.lengths, lengths)).take(order)
+        self.told = np.concatenate((self.told, told)).take(order)
+        self.gained = np.concatenate((self.gained, gained)).take(order)
 
     def rows(self, sketches: Iterable[Sketch]) -> list[int]:
         """The rows of memories that were added."""
@@ -86,20 +84,21 @@ class Candidates:
         counts[row, column[meant]] = np.rint(weight * saturation[row] / (K1 + 1 - weight))
         return counts.take(self._column, axis=1), lengths
 
-    def _gained(self, sketch: Sketch) -> float:
-        """What a memory gains by being about whom, and of when, the question asks; what it loses
-        by only asking something itself."""
+    def _gained(self, sketches: Sequence[Sketch]) -> list[float]:
+        """What memories gain by being about whom, and of when, the question asks; what they lose
+        by only asking something themselves."""
         asked, settings = self.asked, self._settings
-        gained = 0.0
-        if sketch.named and self._asked.issuperset(sketch.named):
-            gained += settings.subject_weight
-        if asked.asks_when and sketch.dated:
-            gained += settings.date_weight
-        if asked.times and _within(sketch, asked.times):
-            gained += settings.time_weight
-        if sketch.asks:
-            gained -= settings.question_weight
-        return gained
+        named, question = settings.subject_weight, settings.question_weight
+        dated = settings.date_weight if asked.asks_when else 0.0
+        timely = settings.time_weight
+        is_asked = self._asked.issuperset
+        return [
+            (named if each.named and is_asked(each.named) else 0.0)
+            + (dated if each.dated else 0.0)
+            + (timely if asked.times and _within(each, asked.times) else 0.0)
+            - (question if each.asks else 0.0)
+            for each in sketches
+        ]
 
 
 def _within(sketch: Sketch, times: Sequence[tuple[int, int]]) -> bool:

@@ -15,16 +15,16 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
 from memstream.processors.lexemes import AVERAGE_LENGTH, K1, B
 from memstream.projections.queries import Place
+from memstream.projections.sketches import Sketch
 from memstream.recall.candidates import Candidates, Values
-from memstream.recall.thread import Thread
+from memstream.recall.thread import Thread, moment_of
 
 LENGTH_SHARE = 0.5
 """BM25's b for a field. Less than for whole documents: a window evens lengths out."""
-_RARELY = 1e-4
+_RIDGE = 1e-8
 
 
 def idf_of(candidates: Candidates, rows: Sequence[int], scores: Sequence[float]) -> Values:
@@ -35,7 +35,10 @@ def idf_of(candidates: Candidates, rows: Sequence[int], scores: Sequence[float])
         return np.zeros(words)
     tf, length = candidates.counts[rows], candidates.lengths[rows, None]
     parts = tf * (K1 + 1) / (tf + K1 * (1 - B + B * length / AVERAGE_LENGTH))
-    found = np.linalg.lstsq(parts, np.array(scores), rcond=_RARELY)[0].round(6)
+    # By the normal equations, with a ridge that shares out between words that never part.
+    squared = parts.T @ parts
+    squared.flat[:: words + 1] += _RIDGE * squared.trace() or 1.0
+    found = np.linalg.solve(squared, parts.T @ np.array(scores)).round(6)
     present = parts.any(axis=0) & (found > 0)
     least = found[present].min() if present.any() else 0.0
     return np.where(present, found, least)
@@ -46,40 +49,45 @@ def covered(candidates: Candidates, idf: Values, windows: Windows) -> Values:
     surroundings: a fact says what it says without them."""
     length = candidates.lengths[:, None]
     own = candidates.counts / (1 - LENGTH_SHARE + LENGTH_SHARE * length / AVERAGE_LENGTH)
-    total = own + candidates.told[:, None] * windows.spread(own)
+    total = own if windows.empty else own + candidates.told[:, None] * windows.spread(own)
     result: Values = (total * (K1 + 1) / (total + K1)) @ idf
     return result
 
 
 class Windows:
-    """What stands beside what: for each row of ``moments`` the moments a few steps away.
+    """What stands beside what: for each of the sketches those at the moments a few steps away.
 
     ``beside`` gives the weight of the moment so many steps later (earlier where negative).
     """
 
     def __init__(
-        self, moments: Sequence[Place], thread: Thread, beside: Mapping[int, float]
+        self, sketches: Sequence[Sketch], thread: Thread, beside: Mapping[int, float]
     ) -> None:
-        at_of = {moment: at for at, moment in enumerate(dict.fromkeys(moments))}
-        self._moments = len(at_of)
-        self._at = np.array([at_of[each] for each in moments], dtype=np.intp)
-        self._steps: list[tuple[float, NDArray[np.intp]]] = []
-        known = [(at_of[each], each) for each in thread.moments() if each in at_of]
-        for steps, weight in beside.items() if known else ():
-            other = np.full(len(at_of), -1, dtype=np.intp)
-            for at, moment in known:
-                near = thread.beside(moment, steps)
-                if near is not None:
-                    other[at] = at_of.get(near, -1)
-            self._steps.append((weight, other[self._at]))
+        known = thread.moments()
+        self.empty = not known
+        if self.empty:
+            return
+        instants = {moment.at for moment in known}
+        rows_of: dict[Place, list[int]] = {}
+        for row, sketch in enumerate(sketches):
+            if sketch.at in instants:
+                rows_of.setdefault(moment_of(sketch), []).append(row)
+        cells = [
+            (row, other, weight)
+            for moment, rows in rows_of.items()
+            for steps, weight in beside.items()
+            if (near := thread.beside(moment, steps)) is not None
+            for other in rows_of.get(near, ())
+            for row in rows
+        ]
+        self._weights = np.zeros((len(sketches), len(sketches)))
+        if cells:
+            rows, others, weights = zip(*cells, strict=True)
+            self._weights[rows, others] = weights
 
     def spread(self, values: Values) -> Values:
         """What each row gains of the rows at the moments beside its own: their sum, weighted."""
-        gained = np.zeros_like(values)
-        if not self._steps:
-            return gained
-        at_moment = np.zeros((self._moments + 1, *values.shape[1:]))
-        np.add.at(at_moment, self._at, values)
-        for weight, other in self._steps:
-            gained += weight * at_moment[other]
+        if self.empty:
+            return np.zeros_like(values)
+        gained: Values = self._weights @ values
         return gained

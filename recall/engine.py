@@ -6,8 +6,9 @@ was said beside the best, score, collapse what says the same, pack under the bud
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
+from itertools import islice
 from typing import Protocol
 
 import msgspec
@@ -192,8 +193,8 @@ def _chosen(
         return []
     ranked = weighed(vouched, candidates, Thread((), (), apart=0), idf, settings)
     if settings.expanded:
-        told = [candidates.moments[row] for _, row in ranked if candidates.told[row]]
-        places = list(dict.fromkeys(told[: settings.expanded]))
+        told = (candidates.sketches[row] for _, row in ranked if candidates.told[row])
+        places = list(dict.fromkeys(map(moment_of, islice(told, settings.expanded))))
         apart = round(settings.apart_seconds * 1e6)
         around = index.around(query, places, before=2, after=2, within=apart)
         thread = Thread(places, around, apart=apart)
@@ -207,7 +208,9 @@ def _chosen(
     found = _found(vouched)
     told_of = candidates.sketches
     return [
-        Ranked(told_of[row].point, told_of[row].said, score, rank, found.get(told_of[row].point, {}))
+        Ranked(
+            told_of[row].point, told_of[row].said, score, rank, found.get(told_of[row].point, {})
+        )
         for rank, (score, row) in enumerate(ranked, start=1)
     ]
 
@@ -254,10 +257,7 @@ def _above_floor(
     meaning."""
     least = {"bm25": settings.floor, "dense": settings.dense_floor}
     vouched = {
-        hit.sketch.point
-        for channel in hits
-        for hit in hits[channel]
-        if hit.score >= least[channel]
+        hit.sketch.point for channel in hits for hit in hits[channel] if hit.score >= least[channel]
     }
     return {
         channel: [hit for hit in hits[channel] if hit.sketch.point in vouched] for channel in hits

@@ -12,7 +12,8 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from memstream.projections.queries import Channel, Hit, Place
+from memstream.projections.queries import Channel, Hit
+from memstream.projections.sketches import Sketch
 from memstream.recall.candidates import Candidates, Values
 from memstream.recall.coverage import Windows, covered
 from memstream.recall.settings import Settings
@@ -33,32 +34,26 @@ def weighed(
     candidates, ``idf`` is that of each word asked for."""
     if not len(candidates):
         return []
-    scores = np.zeros(len(candidates))
-    weights = 0.0
-    together = _together(candidates.moments, settings)
-    windows = Windows(candidates.moments, thread, _SURROUNDINGS)
+    together = _together(candidates.sketches, settings)
+    windows = Windows(candidates.sketches, thread, _SURROUNDINGS)
     worth = _faded(idf, candidates.asked.lines_ago, settings)
     vague = settings.vague_weight and _vagueness(candidates, worth, settings)
     moved = min(settings.vague_weight * vague, settings.lexical_weight)
-    shares: dict[Channel, float] = {
-        "bm25": settings.lexical_weight - moved,
-        "dense": settings.dense_weight + moved,
-    }
-    for channel, weight in shares.items():
-        listed = hits.get(channel, ())
-        if not listed:
-            continue
-        if channel == "bm25":
-            said = covered(candidates, worth, windows)
-        else:
-            near = _closeness(candidates, listed)
-            said = near + settings.neighbour_weight * windows.spread(near)
-        said = _relative(said)
-        sitting = _relative(_sittings(said, together))
-        share = settings.sitting_weight
-        scores += weight * ((1 - share) * said + share * sitting)
-        weights += weight
-    scores = scores / weights if weights else scores
+    weights: list[float] = []
+    said: list[Values] = []
+    if hits.get("bm25"):
+        weights.append(settings.lexical_weight - moved)
+        said.append(_relative(covered(candidates, worth, windows)))
+    if hits.get("dense"):
+        weights.append(settings.dense_weight + moved)
+        near = _closeness(candidates, hits["dense"])
+        beside = near if windows.empty else near + settings.neighbour_weight * windows.spread(near)
+        said.append(_relative(beside))
+    share = settings.sitting_weight
+    scores = np.zeros(len(candidates))
+    for weight, own in zip(weights, said, strict=True):
+        scores += weight * ((1 - share) * own + share * _relative(_sittings(own, together)))
+    scores = scores / sum(weights) if sum(weights) else scores
     scores += candidates.gained
     if candidates.asked.attributes:
         slots = frozenset(candidates.asked.attributes)
@@ -112,13 +107,16 @@ def _relative(values: Values) -> Values:
     return result
 
 
-def _together(moments: Sequence[Place], settings: Settings) -> Values:
+def _together(sketches: Sequence[Sketch], settings: Settings) -> Values:
     """[n, n]: 1 where two memories were observed in one sitting, else 0."""
-    at = np.array([each.at for each in moments])
-    scopes = {scope: number for number, scope in enumerate({each.scope: 0 for each in moments})}
-    scope = np.array([scopes[each.scope] for each in moments])
-    near = abs(at[:, None] - at[None, :]) <= settings.sitting_seconds * 1e6
-    result: Values = (near & (scope[:, None] == scope[None, :])).astype(float)
+    at = np.array([each.at for each in sketches])
+    near = abs(at[:, None] - at) <= settings.sitting_seconds * 1e6
+    paths = [each.scope for each in sketches]
+    number = {path: at for at, path in enumerate(dict.fromkeys(paths))}
+    if len(number) > 1:
+        scope = np.array([number[path] for path in paths])
+        near &= scope[:, None] == scope
+    result: Values = near.astype(float)
     return result
 
 

@@ -29,6 +29,7 @@ from index_steps import (
     START,
     bytes_hold,
     child_process,
+    found,
     history,
     memory,
     step,
@@ -115,9 +116,9 @@ class IndexConformance(Surroundings, ABC):
 
     def found(self, index: SearchIndex, text: str, **changes: Any) -> set[tuple[str, int]]:
         """(id, version) of every hit of any channel."""
-        answer = index.search(self.query(text, **changes))
+        answer = found(index, self.query(text, **changes))
         assert set(answer) == set(self.channels)
-        return {(hit.memory.id, hit.memory.version) for hits in answer.values() for hit in hits}
+        return {(each.id, each.version) for memories in answer.values() for each in memories}
 
     def test_a_new_index_is_empty(self, index: SearchIndex) -> None:
         assert index.position() == 0
@@ -128,26 +129,27 @@ class IndexConformance(Surroundings, ABC):
         first = memory("m1", "a compass")
         index.apply(steps(first))
         for _ in range(2):
-            assert index.search(self.query("compass"))["bm25"][0].memory.expired_at is None
+            assert found(index, self.query("compass"))["bm25"][0].expired_at is None
         closing = memory("m1", "a brass compass", version=2, created_at=START + DAY)
         index.apply(steps(closing, first=2))
         before = self.query("compass", known_at=to_micros(START))
-        assert index.search(before)["bm25"][0].memory.expired_at == START + DAY
+        assert found(index, before)["bm25"][0].expired_at == START + DAY
         index.erase("acme/user:ada", events=[], memories=["m1"])
         again = memory("m1", "a gilded compass", created_at=START + 2 * DAY)
         index.apply(steps(again, first=3))
-        assert [hit.memory for hit in index.search(self.query("compass"))["bm25"]] == [again]
+        assert found(index, self.query("compass"))["bm25"] == [again]
 
     def test_hits_are_the_memories_best_first(self, index: SearchIndex) -> None:
         boat = memory("m1", "Her boat is moored in Split.", entities=("Split",), context="sailing")
         stove = memory("m2", "The stove in the kitchen is broken.")
         index.apply(steps(boat, stove))
-        for hits in index.search(self.query("where is the boat moored?")).values():
-            assert hits[0].memory == boat
+        asked = self.query("where is the boat moored?")
+        for memories in found(index, asked).values():
+            assert memories[0] == boat
+        for hits in index.search(asked).values():
             assert [hit.rank for hit in hits] == list(range(1, len(hits) + 1))
             assert [hit.score for hit in hits] == sorted((hit.score for hit in hits), reverse=True)
-        bm25 = index.search(self.query("sailing"))["bm25"]
-        assert [hit.memory.id for hit in bm25] == ["m1"]
+        assert [each.id for each in found(index, self.query("sailing"))["bm25"]] == ["m1"]
 
     def test_text_without_spaces_is_found(self, index: SearchIndex) -> None:
         asked = {
@@ -159,8 +161,8 @@ class IndexConformance(Surroundings, ABC):
         }
         index.apply(steps(*(memory(f"m{at}", text) for at, text in enumerate(asked))))
         for statement, question in asked.items():
-            hits = index.search(self.query(question))["bm25"]
-            assert [hit.memory.text for hit in hits] == [statement]
+            memories = found(index, self.query(question))["bm25"]
+            assert [each.text for each in memories] == [statement]
 
     def test_a_question_without_lexemes_has_no_lexical_hits(self, index: SearchIndex) -> None:
         index.apply(steps(memory("m1", "of the"), memory("m2", "A trombone.")))
@@ -182,8 +184,8 @@ class IndexConformance(Surroundings, ABC):
         assert known(START) == known(second.created_at - tick) == {("m1", 1)}
         assert known(second.created_at) == known(third.created_at - tick) == {("m1", 2)}
         assert known(third.created_at) == known(NOW) == {("m1", 3)}
-        hit = index.search(self.query("harbour", known_at=to_micros(START)))["bm25"][0]
-        assert hit.memory == msgspec.structs.replace(first, expired_at=second.created_at)
+        shown = found(index, self.query("harbour", known_at=to_micros(START)))["bm25"][0]
+        assert shown == msgspec.structs.replace(first, expired_at=second.created_at)
 
     def test_what_was_true_then_is_found_as_of_then(self, index: SearchIndex) -> None:
         old = memory("m1", "Her harbour was Split.", valid_to=START + 3 * DAY)
@@ -290,8 +292,8 @@ class IndexConformance(Surroundings, ABC):
                     known_at=to_micros(data.draw(days)),
                 )
                 expected = {(each.id, each.version) for each in closed if admits(query, each)}
-                for hits in index.search(query).values():
-                    assert {(hit.memory.id, hit.memory.version) for hit in hits} == expected
+                for memories in found(index, query).values():
+                    assert {(each.id, each.version) for each in memories} == expected
             index.close()
 
     def test_no_other_scope_or_tenant_is_ever_found(self, index: SearchIndex) -> None:
@@ -347,14 +349,14 @@ class IndexConformance(Surroundings, ABC):
     def test_rare_words_count_more_than_common_ones(self, index: SearchIndex) -> None:
         common = [memory(f"m{at}", f"glacier number {at}") for at in range(20)]
         index.apply(steps(*common, memory("rare", "trombone number")))
-        assert index.search(self.query("trombone glacier"))["bm25"][0].memory.id == "rare"
+        assert found(index, self.query("trombone glacier"))["bm25"][0].id == "rare"
 
     def test_equal_scores_come_in_the_order_of_point_ids(self, index: SearchIndex) -> None:
         index.apply(steps(*(memory(f"m{at}", "a compass") for at in range(25))))
         expected = sorted((f"m{at}" for at in range(25)), key=lambda name: point_id(name, 1))
         for limit in (2, 7, 30):
-            for hits in index.search(self.query("compass", limit=limit)).values():
-                assert [hit.memory.id for hit in hits] == expected[:limit]
+            for memories in found(index, self.query("compass", limit=limit)).values():
+                assert [each.id for each in memories] == expected[:limit]
 
     def test_the_limit_holds_for_every_channel(self, index: SearchIndex) -> None:
         index.apply(steps(*(memory(f"m{at}", "a compass") for at in range(9))))
@@ -489,13 +491,12 @@ class IndexConformance(Surroundings, ABC):
             for at in range(12)
         ]
         index.apply(steps(*kept, *gone))
-        before = index.search(self.query("compass"))
+        before = found(index, self.query("compass"))
         assert self.holds(index, path, secret)
         assert index.erase("acme/user:bo", events=[], memories=[]) == 12
         assert not self.holds(index, path, secret)
         assert self.found(index, secret, scopes=("acme/user:bo",)) == set()
-        after = index.search(self.query("compass"))
-        assert [hit.memory for hit in after["bm25"]] == [hit.memory for hit in before["bm25"]]
+        assert found(index, self.query("compass"))["bm25"] == before["bm25"]
         assert index.tally() == tally(*kept)
         assert index.position() == 52
         index.close()
@@ -531,10 +532,10 @@ class IndexConformance(Surroundings, ABC):
 
         def read() -> None:
             while not done.is_set():
-                for hits in index.search(self.query("compass")).values():
-                    versions = {hit.memory.version for hit in hits}
-                    if len(versions) != 1 or len(hits) != len(names):
-                        faults.append((versions, len(hits)))
+                for memories in found(index, self.query("compass")).values():
+                    versions = {each.version for each in memories}
+                    if len(versions) != 1 or len(memories) != len(names):
+                        faults.append((versions, len(memories)))
                 index.tally()
 
         readers = [threading.Thread(target=read) for _ in range(3)]

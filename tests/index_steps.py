@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from memstream.projections.projection import Step
+from memstream.projections.queries import Channel, IndexQuery, SearchIndex
 from memstream.schemas.events import Event, MemoryChanged, Source
 from memstream.schemas.memories import Memory, Tally, digest
 
@@ -87,6 +88,15 @@ def bytes_hold(directory: Path, words: str) -> bool:
     return any(
         words.encode() in each.read_bytes() for each in directory.rglob("*") if each.is_file()
     )
+
+
+def found(index: SearchIndex, query: IndexQuery) -> dict[Channel, list[Memory]]:
+    """The memories that each channel finds, best first."""
+    answer = index.search(query)
+    memory_of = index.read(query, [hit.sketch.point for hits in answer.values() for hit in hits])
+    return {
+        channel: [memory_of[hit.sketch.point] for hit in hits] for channel, hits in answer.items()
+    }
 
 
 def history() -> list[Step]:

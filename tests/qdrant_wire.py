@@ -165,7 +165,10 @@ def _get(double: QdrantDouble, asked: Any) -> Any:
         asked.collection_name,
         [GrpcToRest.convert_point_id(each) for each in asked.ids],
         with_payload=GrpcToRest.convert_with_payload_interface(asked.with_payload),
+        with_vectors=GrpcToRest.convert_with_vectors_selector(asked.with_vectors),
     )
+    for each in records:
+        each.payload = each.payload or {}  # asked for none, a server sends an empty one
     return wire.GetResponse(result=[RestToGrpc.convert_record(each) for each in records])
 
 

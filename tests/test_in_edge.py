@@ -19,6 +19,7 @@ from index_steps import (
     START,
     bytes_hold,
     child_process,
+    found,
     history,
     memories,
     memory,
@@ -320,8 +321,7 @@ def test_a_memory_is_found_by_its_lemmas(tmp_path: Path) -> None:
     index = opened(tmp_path)
     index.apply(steps(made, memory("m2", "a compass", attribute="undeclared")))
     for question in ("which vessel?", "什么船", "albatross"):
-        answer = index.search(suite.query(question, channels=("bm25",)))
-        assert [hit.memory for hit in answer["bm25"]] == [made]
+        assert found(index, suite.query(question, channels=("bm25",)))["bm25"] == [made]
     index.close()
 
 
@@ -329,7 +329,9 @@ def test_points_hold_what_other_readers_of_the_shard_need(tmp_path: Path) -> Non
     made = memory("m1", "a compass")
     index = opened(tmp_path)
     index.apply(steps(made))
-    payload = index._retrieved([point_id("m1", 1)], fields=["record", "tenant", "version", "seq"])[0]
+    payload = index._retrieved([point_id("m1", 1)], fields=["record", "tenant", "version", "seq"])[
+        0
+    ]
     assert payload.payload["tenant"] == "acme"
     assert (payload.payload["version"], payload.payload["seq"]) == (1, 1)
     assert msgspec.json.decode(payload.payload["record"])["text"] == "a compass"

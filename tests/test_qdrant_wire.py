@@ -20,7 +20,7 @@ from qdrant_client.common.client_exceptions import ResourceExhaustedResponse
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from index_steps import DAY, NOW, START, history, memories, memory, steps, tally
+from index_steps import DAY, NOW, START, found, history, memories, memory, steps, tally
 from qdrant_wire import KEY, QdrantDouble
 
 from memstream.processors.lexemes import lexemes
@@ -90,20 +90,17 @@ def test_everything_survives_the_way_to_the_server_and_back(double: QdrantDouble
     made = memories(run)
     assert index.tally() == index.recorded_tally() == tally(*made)
     assert (index.position(), index.positions()) == (len(run), {0: len(run)})
-    answer = index.search(query("walnut chest", known_at=to_micros(START + 10 * DAY)))
-    for hits in answer.values():
-        assert hits
-        for hit in hits:
-            (stored,) = [
-                each
-                for each in made
-                if (each.id, each.version) == (hit.memory.id, hit.memory.version)
-            ]
-            assert stored.text == hit.memory.text
-            assert hit.memory.created_at <= START + 10 * DAY < (hit.memory.expired_at or NOW)
+    asked = query("walnut chest", known_at=to_micros(START + 10 * DAY))
+    answer = index.search(asked)
+    for shown in found(index, asked).values():
+        assert shown
+        for one in shown:
+            (stored,) = [each for each in made if (each.id, each.version) == (one.id, one.version)]
+            assert stored.text == one.text
+            assert one.created_at <= START + 10 * DAY < (one.expired_at or NOW)
     index.close()
     again = opened(double)
-    assert again.search(query("walnut chest", known_at=to_micros(START + 10 * DAY))) == answer
+    assert again.search(asked) == answer
     assert again.erase("acme/user:ada", events=[], memories=[made[0].id]) > 0
     assert again.tally() == again.recorded_tally()
     again.close()

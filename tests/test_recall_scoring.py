@@ -15,8 +15,9 @@ sys.path.insert(0, str(Path(__file__).parent))
 from index_steps import START, memory
 
 from memstream.processors.lexemes import lexemes, sparse_weights
-from memstream.projections.points import words_of
+from memstream.projections.points import point_id, words_of
 from memstream.projections.queries import Channel, Hit, IndexQuery, Place, Surroundings
+from memstream.projections.sketches import Sketch, sketch_of
 from memstream.recall.abstention import answerable
 from memstream.recall.analysis import Analysis, analysed
 from memstream.recall.candidates import Candidates
@@ -50,8 +51,14 @@ def chosen(question: str, *memories: Memory, settings: Settings | None = None) -
 def found(words: Sequence[str], memories: Sequence[Memory]) -> tuple[Candidates, list[int]]:
     """The memories as candidates for a question of these words, and their rows."""
     candidates = Candidates(Analysis(tuple(words)), Settings())
-    candidates.add(memories)
-    return candidates, candidates.rows(memories)
+    sketches = [sketched(each) for each in memories]
+    candidates.add(sketches)
+    return candidates, candidates.rows(sketches)
+
+
+def sketched(memory: Memory) -> Sketch:
+    """What scoring reads of a memory."""
+    return sketch_of(memory, point_id(memory.id, memory.version))
 
 
 CHAT = (
@@ -84,9 +91,10 @@ def test_nothing_is_expanded_where_the_settings_say_so() -> None:
     assert "m02" not in chosen("the flea market in Lyon", *CHAT, settings=without)
 
 
-def test_equal_scores_are_ordered_by_id() -> None:
+def test_equal_scores_are_ordered_by_point() -> None:
     twins = [told(9, "A red kite", 10), told(4, "A red  kite", 900)]
-    assert chosen("kite", *twins) == chosen("kite", *reversed(twins)) == ["m04", "m09"]
+    expected = sorted(("m04", "m09"), key=lambda name: point_id(name, 1))
+    assert chosen("kite", *twins) == chosen("kite", *reversed(twins)) == expected
 
 
 def test_who_is_asked_about_comes_first() -> None:
@@ -149,13 +157,13 @@ def test_covering_another_word_counts_for_more_than_repeating_one() -> None:
     both = told(1, "torn kite")
     twice = told(2, "kite kite")
     candidates, _ = found(["kite", "torn"], [both, twice])
-    alone = Windows(candidates.moments, Thread((), (), apart=0), {})
+    alone = Windows(candidates.sketches, Thread((), (), apart=0), {})
     score = covered(candidates, np.array([1.0, 1.0]), alone)
     assert score[0] > score[1]
 
 
 def test_moments_with_something_unknown_between_them_are_not_joined() -> None:
-    row = [told(at, f"thing {at}") for at in range(6)]
+    row = [sketched(told(at, f"thing {at}")) for at in range(6)]
     places = [moment_of(row[at]) for at in (1, 5)]
     around = [Surroundings((row[0],), (row[2],)), Surroundings((row[4],), ())]
     thread = Thread(places, around, apart=round(MINUTE.total_seconds() * 1e6))
@@ -185,6 +193,9 @@ class Asked:
         self.places += places
         return self.scan.around(query, places, before=before, after=after, within=within)
 
+    def read(self, query: IndexQuery, points: Sequence[str]) -> dict[str, Memory]:
+        return self.scan.read(query, points)
+
 
 def test_no_more_is_looked_up_than_the_settings_allow() -> None:
     many = [told(at, f"kite number {at}", 100.0 * at) for at in range(30)]
@@ -211,10 +222,10 @@ def test_a_long_question_is_answered_by_rare_words() -> None:
         "no bus and no taxi, and we waited for an hour. What of the zither and the theremin?",
         AS_OF,
     )
-    memory = told(1, "The zither and the theremin")
-    hits: dict[Channel, list[Hit]] = {"bm25": [Hit(memory, 1.0, 1)]}
+    sketch = sketched(told(1, "The zither and the theremin"))
+    hits: dict[Channel, list[Hit]] = {"bm25": [Hit(sketch, 1.0, 1)]}
     candidates = Candidates(asked, Settings())
-    candidates.add([memory])
+    candidates.add([sketch])
     rare, common = (np.full(len(asked.words), idf) for idf in (7.0, 2.0))
     assert answerable(hits, candidates, [0], rare, Settings())
     assert not answerable(hits, candidates, [0], common, Settings())
