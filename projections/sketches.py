@@ -24,9 +24,9 @@ from memstream.projections.points import words_of
 from memstream.schemas.instants import OPEN_MICROS, to_micros
 from memstream.schemas.memories import Memory
 
-SKETCH_SIZE = 23
+SKETCH_SIZE = 25
 """Numbers in the vector: observed, start, end, scope and what is said take three each, the
-subject's words two each, the length and the flags one."""
+subject's words and the attribute two each, the length and the flags one."""
 _NAMED = 3
 _LIMB = 21
 _MASK = (1 << _LIMB) - 1
@@ -40,9 +40,9 @@ class Sketch(msgspec.Struct, frozen=True, gc=False):
     [``start``, ``end``) when that took place of which it tells (see ``happened``), ``dated``
     whether it names a time for it; ``said`` 62 bits that are the same for the same text about the
     same subject; ``named`` the dimensions of the subject's words, of the first three of a long
-    name; ``length`` how many words it has; ``told`` whether it is an episode, ``asks`` whether
-    that only asks; ``indices`` and ``weights`` its lexical vector, as 32-bit numbers of this
-    machine.
+    name, ``attribute`` that of its attribute's name; ``length`` how many words it has; ``told``
+    whether it is an episode, ``asks`` whether that only asks; ``indices`` and ``weights`` its
+    lexical vector, as 32-bit numbers of this machine.
     """
 
     point: str
@@ -52,6 +52,7 @@ class Sketch(msgspec.Struct, frozen=True, gc=False):
     end: int
     said: int
     named: tuple[int, ...]
+    attribute: int
     length: int
     told: bool
     asks: bool
@@ -82,6 +83,7 @@ def vectors_of(memory: Memory) -> Vectors:
         *_scope_limbs(memory.scope),
         *_limbs(_key(f"{memory.subject}\n{memory.text}")),
         *_named_limbs(memory.subject),
+        *_halves(lexeme_index(memory.attribute)),
         float(len(words)),
         float(flags),
     ]
@@ -102,12 +104,13 @@ def sketches(
     columns = np.array(vectors).astype(np.int64).T
     whole = (columns[0:15:3] << 2 * _LIMB) | (columns[1:15:3] << _LIMB) | columns[2:15:3]
     whole[:3] -= OPEN_MICROS
-    named = ((columns[15:21:2] << 16) | columns[16:21:2]).T.tolist()
+    dimensions = (columns[15:23:2] << 16) | columns[16:23:2]
     rows = zip(
         points,
         *whole.tolist(),
-        named,
-        *columns[21:].tolist(),
+        dimensions[:_NAMED].T.tolist(),
+        dimensions[_NAMED].tolist(),
+        *columns[23:].tolist(),
         words,
         strict=True,
     )
@@ -120,6 +123,7 @@ def sketches(
             end,
             said,
             tuple(filter(None, named)),
+            attribute,
             length,
             bool(flags & _TOLD),
             bool(flags & _ASKS),
@@ -127,7 +131,10 @@ def sketches(
             array("I", indices).tobytes(),
             array("f", weights).tobytes(),
         )
-        for point, at, start, end, scope, said, named, length, flags, (indices, weights) in rows
+        for point, at, start, end, scope, said, named, attribute, length, flags, (
+            indices,
+            weights,
+        ) in rows
     ]
 
 
@@ -166,4 +173,8 @@ def _scope_limbs(scope: str) -> tuple[float, float, float]:
 def _named_limbs(subject: str) -> tuple[float, ...]:
     found = [lexeme_index(each) for each in dict.fromkeys(lexemes(subject))][:_NAMED]
     found += [0] * (_NAMED - len(found))
-    return tuple(float(half) for each in found for half in (each >> 16, each & 0xFFFF))
+    return tuple(half for each in found for half in _halves(each))
+
+
+def _halves(index: int) -> tuple[float, float]:
+    return float(index >> 16), float(index & 0xFFFF)

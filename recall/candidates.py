@@ -31,6 +31,7 @@ class Candidates:
         ordered = sorted(self._asked)
         self._indices = np.array(ordered, dtype=np.uint32)
         self._column = [ordered.index(each) for each in indices]
+        self._slots = frozenset(map(lexeme_index, asked.attributes))
         self._row_of: dict[str, int] = {}
         self.sketches: list[Sketch] = []
         self.counts: Values = np.zeros((0, len(asked.words)))
@@ -90,12 +91,13 @@ class Candidates:
         asked, settings = self.asked, self._settings
         named, question = settings.subject_weight, settings.question_weight
         dated = settings.date_weight if asked.asks_when else 0.0
-        timely = settings.time_weight
+        timely, slot = settings.time_weight, settings.slot_weight
         is_asked = self._asked.issuperset
         return [
             (named if each.named and is_asked(each.named) else 0.0)
             + (dated if each.dated else 0.0)
             + (timely if asked.times and _within(each, asked.times) else 0.0)
+            + (slot if each.attribute in self._slots else 0.0)
             - (question if each.asks else 0.0)
             for each in sketches
         ]

@@ -55,10 +55,6 @@ def weighed(
         scores += weight * ((1 - share) * own + share * _relative(_sittings(own, together)))
     scores = scores / sum(weights) if sum(weights) else scores
     scores += candidates.gained
-    if candidates.asked.attributes:
-        slots = frozenset(candidates.asked.attributes)
-        asked = [each.attribute in slots for each in candidates.memories]
-        scores += settings.slot_weight * np.array(asked, dtype=float)
     order = np.argsort(-scores, kind="stable")
     many = candidates.asked.asks_many
     repeat = settings.list_repeat_weight if many else settings.repeat_weight

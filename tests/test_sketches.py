@@ -46,6 +46,7 @@ def memories(draw: st.DrawFn) -> Memory:
         scope=draw(st.sampled_from(SCOPES)),
         kind=draw(st.sampled_from(("episode", "fact"))),
         subject=draw(st.sampled_from(("user", "Mira", "Mira Kell van der Berg", "小明"))),
+        attribute=draw(st.sampled_from(("", "residence"))),
         context=draw(st.sampled_from(("", "sailing"))),
         observed_at=draw(INSTANTS),
         occurred=draw(st.sampled_from([None, Interval(*ends, "day")])),
@@ -66,6 +67,7 @@ def test_what_is_written_is_what_is_read(made: Memory) -> None:
     assert sketch.told == (made.kind == "episode")
     assert sketch.dated == (made.occurred is not None)
     assert sketch.named == tuple(map(lexeme_index, lexemes(made.subject)[:3]))
+    assert sketch.attribute == lexeme_index(made.attribute)
     assert sketch.said == sketch_of(made, "q").said
 
 
