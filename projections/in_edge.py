@@ -257,7 +257,7 @@ class EdgeIndex:
             self._open_or_raise()
             batch = edge.QueryBatchRequest(wanted)
             found = self._call("searching", partial(self._shard.query_batch, batch))
-            ranked = {
+            ranked: dict[Channel, Sequence[Scored]] = {
                 channel: best(
                     query, scored_of(points, ids), partial(self._more, query, channel, ids)
                 )

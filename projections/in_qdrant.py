@@ -178,7 +178,7 @@ class QdrantIndex:
         wanted = requests(query, query.channels, asked_at_first(query))
         with self._turns.reading():
             found = self._asked(wanted)
-            ranked = {
+            ranked: dict[Channel, Sequence[Scored]] = {
                 channel: best(query, _scored(points), partial(self._more, query, channel))
                 for channel, points in zip(query.channels, found, strict=True)
             }
