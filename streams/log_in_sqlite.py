@@ -403,7 +403,7 @@ class SqliteLog:
             for row in call.rows:
                 number, subject, partition = self._envelopes.number(connection, envelope_of(row))
                 found = connection.execute(self._by_id[partition], (subject, row.id)).fetchone()
-                if found is None and (row.subject, row.goes_with) in there:
+                if found is None and row.goes_with and (row.subject, row.goes_with) in there:
                     positions.append(there[row.subject, row.goes_with])
                     continue
                 if found is None:
