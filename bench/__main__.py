@@ -2,6 +2,7 @@
 
     make bench                  everything, about ten minutes
     make bench BENCH=ingest     one of them
+    make bench BENCH=recall-large    recall at 200,000 memories, about ten minutes
     make bench-kafka            the distributed run; needs Java 17 and Maven, about ten minutes
 
 Writes ``bench/results.json``. Exit code 1 where a bar does not hold.
@@ -22,12 +23,13 @@ BENCHMARKS: dict[str, Callable[[], Iterator[Row]]] = {
     "append": append.rows,
     "ingest": ingest.rows,
     "recall": recall.rows,
+    "recall-large": recall.large_rows,
     "temporal": temporal.rows,
     "evaluation": evaluation.rows,
     "growth": growth.rows,
     "kafka": kafka.rows,
 }
-ASKED_FOR = {"kafka"}
+ASKED_FOR = {"kafka", "recall-large"}
 """Run only where they are named."""
 
 
