@@ -27,6 +27,7 @@ from memstream.recall.scoring import weighed
 from memstream.recall.settings import Settings
 from memstream.recall.thread import Thread, moment_of
 from memstream.recall.trace import Stage, traced
+from memstream.schemas.attributes import Attributes
 from memstream.schemas.errors import UnsupportedFilter
 from memstream.schemas.instants import to_micros
 from memstream.schemas.memories import Kind, Memory, Status
@@ -61,6 +62,8 @@ class Request(msgspec.Struct, frozen=True):
     limit: int | None = None
     explain: bool = False
     """Whether the evidence carries a trace of how it came about."""
+    attributes: Attributes | None = None
+    """The registry of slots that can be asked for; None for the built-in one."""
 
 
 class Index(Protocol):
@@ -93,7 +96,7 @@ def recalled(
     degraded: Sequence[str] = (),
 ) -> Evidence:
     """The evidence for a request. Pure but for ``index`` and ``embedder``."""
-    asked = analysed(request.query, request.as_of)
+    asked = analysed(request.query, request.as_of, request.attributes)
     query = _index_query(request, asked, embedder, settings)
     hits: Mapping[Channel, Sequence[Hit]] = {}
     ranking: list[Ranked] = []

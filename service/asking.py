@@ -1,13 +1,17 @@
-"""The vector of a question, or none and the reason: recall goes on by words without it."""
+"""What a question is asked with: its vector, or none and the reason, as recall goes on by words
+without it; and the attributes it can ask for."""
 
 from __future__ import annotations
 
+from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from memstream.projections.embedders import Embedder, EmbedderUnavailable
+from memstream.schemas.attributes import Attributes
 from memstream.streams.clock import Deadline
 
 if TYPE_CHECKING:
@@ -20,9 +24,18 @@ DOUBT_SECONDS = 30.0
 class Asking:
     """Embeds questions; remembers for a while that it could not. Thread-safe."""
 
-    def __init__(self) -> None:
+    def __init__(self, settings: Path) -> None:
+        """``settings`` is the directory that may have an ``attributes.toml``."""
+        self._directory = settings
         self._failed: tuple[Deadline, str, str] | None = None
         """Until when, which embedder, why."""
+
+    @cached_property
+    def attributes(self) -> Attributes:
+        """The slots that can be asked for: the built-in ones and the owner's."""
+        from memstream.processors.standard import attributes_in  # recording needs no rules
+
+        return attributes_in(self._directory)
 
     def embedding(
         self, embedder: Embedder | None, query: str, reasons: list[str]

@@ -81,7 +81,7 @@ class Memory:
         self._host = host
         self._settings = settings
         self._clock = host.clock
-        self._asking = Asking()
+        self._asking = Asking(host.files.root)
 
     @classmethod
     def open(
@@ -410,6 +410,7 @@ class Memory:
             budget_tokens=budget_tokens,
             limit=limit,
             explain=explain,
+            attributes=self._asking.attributes,
         )
         reading = self._host.reader(after, self._settings.after_seconds)
         with reading as (index, embedder, degraded):

@@ -180,7 +180,7 @@ def test_recall_goes_on_by_words_while_the_endpoint_is_away(
             assert any("HTTP 503" in each and "by words alone" in each for each in found.degraded)
         assert not server.script
         monkeypatch.setattr(asking, "DOUBT_SECONDS", 0.0)
-        memory._asking = asking.Asking()
+        memory._asking = asking.Asking(tmp_path)
         assert memory.recall(ANN, "Where does the user live?").channels == ("bm25", "dense")
 
 

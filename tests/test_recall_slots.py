@@ -90,3 +90,17 @@ def test_what_is_known_of_the_slot_comes_before_talk_about_such_things(tmp_path:
         ):
             found = memory.recall(ANN, question, record=False)
             assert found.items[0].memory.value == value, question
+
+
+def test_a_slot_that_the_owner_declared_can_be_asked_for(tmp_path: Path) -> None:
+    (tmp_path / "attributes.toml").write_text(
+        '[locker]\ncardinality = "one"\naliases = "locker cupboard 储物柜"\n', encoding="utf-8"
+    )
+    with Memory.open(tmp_path, worker=False) as memory:
+        memory.state(ANN, "", attribute="locker", value="number 12", observed_at=SAID_AT)
+        for day in range(30):
+            text = f"The cupboard of house {day} in the old street was painted in some colour."
+            memory.record_turn(ANN, role="user", text=text, observed_at=SAID_AT)
+        memory.flush()
+        for question in ("Which cupboard does she have?", "哪个储物柜？"):
+            assert memory.recall(ANN, question).items[0].memory.attribute == "locker"
