@@ -13,7 +13,7 @@ from memstream.processors.dates import find_dates
 from memstream.processors.moments import annotated, occurred
 from memstream.processors.rule_files import Language
 from memstream.processors.rules import Rulebook
-from memstream.processors.sentences import Sentence, language_of
+from memstream.processors.sentences import Sentence, is_question, language_of
 from memstream.processors.words import Words, split_words
 from memstream.schemas.memories import Interval
 
@@ -68,12 +68,6 @@ def _is_all_small_talk(words: Words, book: Rulebook) -> bool:
             after = at + 1
         at = after
     return True
-
-
-def is_question(sentence: str) -> bool:
-    """Whether a sentence only asks."""
-    bare = sentence.rstrip(" \"'”’)）")
-    return bare.endswith(("?", "？", "吗", "呢", "吗。", "呢。"))
 
 
 def kept(

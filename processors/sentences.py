@@ -208,3 +208,9 @@ def _inside(
         begin, finish = quotes[at]
         yield max(0, begin + origin - left), min(right, finish + origin) - left
         at += 1
+
+
+def is_question(sentence: str) -> bool:
+    """Whether a sentence only asks."""
+    bare = sentence.rstrip(" \"'”’)）")
+    return bare.endswith(("?", "？", "吗", "呢", "吗。", "呢。"))

@@ -17,8 +17,8 @@ from hashlib import blake2b
 import msgspec
 import numpy as np
 
-from memstream.processors.episodes import is_question
 from memstream.processors.lexemes import lexeme_index, lexemes, sparse_weights
+from memstream.processors.sentences import is_question
 from memstream.projections.facets import happened
 from memstream.projections.points import words_of
 from memstream.schemas.instants import OPEN_MICROS, to_micros

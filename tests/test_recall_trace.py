@@ -94,12 +94,13 @@ def test_what_says_the_same_names_what_was_kept(directory: Path) -> None:
     assert kept in {item.memory.id for item in found.items}
 
 
-def test_a_question_with_nothing_to_find_says_why(directory: Path) -> None:
+def test_a_question_with_nothing_to_find_says_why(directory: Path, tmp_path: Path) -> None:
     with Memory.open(directory, worker=False) as memory:
         stranger = Scope(tenant="acme", user="nobody")
         found = memory.recall(stranger, "Who plays the cello?", explain=True, record=False)
         assert found.trace is not None
         assert found.trace.abstained == "no channel found anything in scope"
+    with Memory.open(tmp_path / "by words", worker=False) as memory:
         found = memory.recall(ANN, "of the", explain=True, record=False)
         assert found.trace is not None
         assert found.trace.abstained == "nothing in the question can be searched for"

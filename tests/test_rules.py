@@ -176,7 +176,7 @@ TABLE: list[tuple[str, set[str]]] = [
     # corrections
     ("Actually I misspoke: I'm not allergic to kiwis.", {"-allergy=kiwis"}),
     ("I live in Basel, not Bern.", {"residence=Basel", "-residence=Bern"}),
-    ("I live in Bern. Sorry, I meant Basel, not Bern.", {"residence=Basel"}),
+    ("I live in Bern. Sorry, I meant Basel, not Bern.", {"residence=Basel", "-residence=Bern"}),
     # nothing is asserted
     ("I wish I lived in Hawaii.", set()),
     ("I'd love to work at Pixar.", set()),

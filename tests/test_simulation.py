@@ -33,7 +33,7 @@ from memstream.streams.embedded import EmbeddedRuntime
 from memstream.streams.indexing import Indexing
 from memstream.streams.log_in_sqlite import SqliteLog
 
-SEEDS = range(int(os.environ.get("MEMSTREAM_SEEDS", "200" if IS_THOROUGH else "6")))
+SEEDS = range(int(os.environ.get("MEMSTREAM_SEEDS", "200" if IS_THOROUGH else "4")))
 
 
 @pytest.mark.parametrize("seed", SEEDS)
