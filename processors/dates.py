@@ -18,8 +18,9 @@ from functools import lru_cache
 import msgspec
 
 from memstream.processors import dates_en, dates_zh
-from memstream.processors.dates_calendar import Context, Open, Unresolvable, settle
+from memstream.processors.dates_calendar import Context, Open, Unresolvable, occurrence, settle
 from memstream.processors.dates_expression import Expression
+from memstream.processors.dates_zh_words import scheduled
 
 __all__ = ["DateSpan", "find_dates"]
 
@@ -101,6 +102,21 @@ def _longest(expressions: list[Expression]) -> list[Expression]:
     return kept
 
 
+def _looks_ahead(text: str, expression: Expression, context: Context) -> bool:
+    """Whether an expression means its next occurrence where no word tells the tense: a deadline
+    does, and the date of something arranged, where that is nearer than the last one."""
+    meaning = expression.meaning
+    if expression.is_deadline():
+        return True
+    if not isinstance(meaning, Open) or meaning.cycle != "year":
+        return False
+    if not scheduled(text, expression.start, expression.end):
+        return False
+    today = context.today
+    ahead, behind = (occurrence(meaning, today, future) for future in (True, False))
+    return ahead.start - today < today - behind.end
+
+
 def _resolved(text: str, expression: Expression, now: datetime | None, zone: tzinfo) -> DateSpan:
     context = Context(now, zone, lambda: expression.spoken_tense(text))
     start: datetime | None = None
@@ -108,7 +124,7 @@ def _resolved(text: str, expression: Expression, now: datetime | None, zone: tzi
     reason: str | None = None
     unit = expression.meaning.unit
     try:
-        found = settle(expression.meaning, context, future=expression.is_deadline())
+        found = settle(expression.meaning, context, future=_looks_ahead(text, expression, context))
         unit = found.unit
         first, last = expression.bounds(found)
         start, end = _instant(first, zone), _instant(last, zone)

@@ -502,7 +502,8 @@ def count(tokens: Tokens, i: int) -> tuple[float | None, int] | None:
 
 _EVENT = (
     r"(?:meeting|appointment|flight|interview|exam|reservation|booking|wedding|surgery|operation|"
-    r"conference|concert|trip|date|call|checkup|check-up|deadline|session|visit|presentation)"
+    r"conference|concert|trip|date|call|checkup|check-up|deadline|session|visit|presentation|"
+    r"tickets?|ceremony|exhibition|trial|hearing|launch)"
 )
 _CUE = re.compile(
     r"\b(?:((?:am|'m|is|'s|are|'re) (?:all |both |also |finally |probably )?"
@@ -513,6 +514,9 @@ _CUE = re.compile(
     r"throwing|performing|launching|going (?:on|back)|scheduled|planned|booked|due)|"
     rf"(?:have|'ve got|has|'s got|have got) (?:an? |another |my |our )?(?:[a-z]+ )?{_EVENT}|"
     rf"{_EVENT} (?:is|'s)|starts|begins|takes place|looking forward|"
+    r"flies|leaves|departs|arrives|lands|expires|ends|opens|closes|launches|graduates|returns|"
+    r"(?:i|we|they) (?:fly|leave|depart|arrive|start|begin|move|travel|graduate|return|retire)|"
+    r"(?:is|are|'s|'re)(?=(?: on| due| set for| planned for)? *$)|"
     r"will|'ll|won't|shall|going to|gonna|next|upcoming|coming|tomorrow|plan(?:s|ning)?|"
     r"let's|should|would like|want to|need to|can (?:you|we|i)|could (?:you|we)|please|schedule|"
     r"book|remind|due|deadline|expect(?:s|ing)?|meet|intend|hope to|must|set up|arrange)"

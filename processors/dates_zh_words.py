@@ -294,3 +294,21 @@ def tense(text: str, start: int, end: int) -> bool | None:
     stop = _CLAUSE_END.search(right)
     cue = _CUE.search(right, 0, stop.start() if stop else len(right))
     return None if cue is None else cue[1] is not None
+
+
+_SCHEDULED_AFTER = re.compile(
+    r"[^，,。！？；!?;\n了过]{0,6}?(?:去(?!年|过|了)|飞往?|出发|启程|动身|开学|开会|开庭|考试|面试|截止|到期|举行|开始|入职"
+    r"|报到|上班|搬到?|结婚|毕业|返程|回国|回来|回家|出差|出国|手术|退房|入住|交房)"
+)
+_SCHEDULED_BEFORE = re.compile(
+    r"(?:航班|机票|车票|门票|会议|考试|面试|手术|婚礼|演出|演唱会|比赛|决赛|签证|护照|合同|租约|预约|聚会|典礼|展览|开庭"
+    r"|截止(?:日期|时间)?|到期日?)[^，,。！？；!?;\n了过]{0,6}$"
+)
+
+
+def scheduled(text: str, start: int, end: int) -> bool:
+    """Whether the words around a date are of what is arranged beforehand, in no tense: "我的航班是
+    5月3日". Told of the past they would mostly have a 了 or a 过."""
+    left = text[max(0, start - 20) : start].translate(_FOLD)
+    right = text[end : end + 20].translate(_FOLD)
+    return bool(_SCHEDULED_BEFORE.search(left) or _SCHEDULED_AFTER.match(right))

@@ -46,6 +46,13 @@ ENGLISH = {
     "I will see Ada on March 9": ["2024-03-09..2024-03-10"],
     "we spoke on the 20th": ["2023-10-20..2023-10-21"],
     "we are going to speak on the 20th": ["2023-11-20..2023-11-21"],
+    # what is arranged beforehand is told in the present
+    "my flight to Cork is on March 9": ["2024-03-09..2024-03-10"],
+    "the ferry leaves on March 9": ["2024-03-09..2024-03-10"],
+    "we have tickets for March 9": ["2024-03-09..2024-03-10"],
+    "I start at the mill on March 9": ["2024-03-09..2024-03-10"],
+    "my passport expires on March 9": ["2024-03-09..2024-03-10"],
+    "my flight to Cork was on March 9": ["2023-03-09..2023-03-10"],
     "the cat was ill on 20 and 21 June": ["2023-06-20..2023-06-21", "2023-06-21..2023-06-22"],
     "we were away on July 4 and 5": ["2023-07-04..2023-07-05", "2023-07-05..2023-07-06"],
     "a leap party on Feb 29th": ["2020-02-29..2020-03-01"],
@@ -154,6 +161,12 @@ ENGLISH = {
 }
 
 CHINESE = {
+    # what is arranged beforehand is told without a tense: the nearer one
+    "我的航班是1月9日": ["2024-01-09..2024-01-10"],
+    "我1月9日去苏州": ["2024-01-09..2024-01-10"],
+    "护照2月3日到期": ["2024-02-03..2024-02-04"],
+    "我1月9日去了苏州": ["2023-01-09..2023-01-10"],
+    "我10月9日入职": ["2023-10-09..2023-10-10"],
     "合同签于2020年3月9日。": ["2020-03-09..2020-03-10"],
     "二〇二一年十月八号": ["2021-10-08..2021-10-09"],
     "2021.4.2上线": ["2021-04-02..2021-04-03"],
