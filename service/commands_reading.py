@@ -335,6 +335,8 @@ def _print_explanation(found: Explanation) -> None:
             slot = (f"{cut(said.attribute)} ", "cyan") if said.attribute else ""
             rule = (f"  rule {said.rule or 'none'}", "dim")
             console.print(Text.assemble(slot, cut(said.text), rule))
+    if not found.candidates:
+        console.print(Text("nothing", style="dim"))
     console.print(Text("\nRemembered", style="bold"))
     if found.versions:
         console.print(memory_table(found.versions, versions=True))

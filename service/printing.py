@@ -33,7 +33,7 @@ from rich.table import Table
 from rich.text import Text
 
 from memstream.recall.evidence import Evidence, Trace
-from memstream.schemas.events import Event, Trust
+from memstream.schemas.events import Data, Event, MemoryCorrected, Trust
 from memstream.schemas.memories import Memory
 from memstream.service.reports import Balance, Check
 
@@ -224,14 +224,25 @@ def check_table(checks: Sequence[Check]) -> Table:
 
 def event_line(event: Event) -> Text:
     """One event: its id, type, when it was observed, by what kind of source, and its words."""
-    data = event.data
-    words = getattr(data, "text", "") or getattr(data, "value", "") or getattr(data, "query", "")
+    words = _words_of(event.data)
     return Text.assemble(
         (shown(event.id), "bold"),
         f"  {event.type}  ",
         (f"{event.observed_at:%Y-%m-%d %H:%M %z}  {event.source.kind}", "dim"),
         f"\n  {cut(words)}" if words else "",
     )
+
+
+def _words_of(data: Data) -> str:
+    """What an event says, in one line: of a correction what it does to which value, and why."""
+    if isinstance(data, MemoryCorrected):
+        instead = f", right is {data.replacement}" if data.replacement else ""
+        why = f" ({data.reason})" if data.reason else ""
+        return f"{data.action} {data.attribute or 'what was said'}: {data.value}{instead}{why}"
+    words: str = (
+        getattr(data, "text", "") or getattr(data, "value", "") or getattr(data, "query", "")
+    )
+    return words
 
 
 def evidence_panel(evidence: Evidence, *, title: str, mark: str = "") -> Panel:

@@ -187,6 +187,8 @@ def test_a_memory_is_corrected_forgotten_and_restored(tmp_path: Path) -> None:
     assert homes() == ["Lund"]
     assert invoke(path, "correct", named("Lund"), "Malmö", *SCOPE).exit_code == 0
     assert homes() == ["Malmö"]
+    explained = invoke(path, "explain", named("Malmö"), *SCOPE)
+    assert "replace residence: Lund, right is Malmö" in explained.stdout, explained.output
     assert invoke(path, "forget", named("Malmö"), "--reason", "a test", *SCOPE).exit_code == 0
     assert homes() == []
     assert invoke(path, "restore", named("Malmö"), *SCOPE).exit_code == 0
