@@ -12,7 +12,8 @@ offsets count in the field (or argument) that holds the placeholder.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from datetime import datetime
 from functools import lru_cache
 from typing import Any, get_args
 
@@ -423,7 +424,22 @@ def _faults_of(event: Event) -> list[Fault]:
                 )
         if isinstance(event.data, Text):
             faults += _faults_of_spans(event.data)
+        if isinstance(event.data, MemoryStated):
+            faults += _faults_of_validity(event.data, event.time)
     return faults
+
+
+def _faults_of_validity(data: MemoryStated, said_at: object) -> Iterator[Fault]:
+    """A statement that ends before it begins would hold at no time, yet end what holds."""
+    start: object = data.valid_from or said_at
+    for name in ("valid_to", "expires_at"):
+        end: object = getattr(data, name)
+        if not isinstance(start, datetime) or not isinstance(end, datetime):
+            continue  # the codec tells what is wrong with the type
+        if start.utcoffset() is None or end.utcoffset() is None or end > start:
+            continue
+        problem = f"{end.isoformat()} is not after {start.isoformat()}, from when it holds"
+        yield Fault(f"$.data.{name}", problem, "give a later one, or an earlier valid_from")
 
 
 def _faults_of_spans(data: Text) -> list[Fault]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections.abc import Sequence
 from datetime import datetime
 
@@ -35,6 +36,8 @@ _IDIOM = re.compile(r"\bfor a living\b|做什么的|靠什么(?:生活|谋生)",
 _FOR_A_LIVING = " job 职业 "
 """What is done for a living is a job, though none of its words says so."""
 _NAME = re.compile(r"[A-Z][A-Za-zÀ-ÿ0-9'’-]*")
+_BEFORE_A_NAME = 32
+"""So many characters before a word tell whether a sentence begins with it."""
 _SENTENCE_START = re.compile(r"(?:^|[.!?:。！？：\n])[\s\"“”‘'(（]*$")
 
 
@@ -88,13 +91,14 @@ def analysed(query: str, as_of: datetime, attributes: Attributes | None = None) 
 def _names(
     query: str, words: Sequence[str], dates: Sequence[DateSpan], start: int
 ) -> tuple[str, ...]:
-    found = {
-        lexeme
-        for match in _NAME.finditer(query, start)
-        if not _SENTENCE_START.search(query, 0, match.start())
-        and not any(each.start_char <= match.start() < each.end_char for each in dates)
-        for lexeme in lexemes(match.group())
-    }
+    starts = [each.start_char for each in dates]
+    found: set[str] = set()
+    for match in _NAME.finditer(query, start):
+        at = match.start()
+        place = bisect_right(starts, at)
+        in_date = place > 0 and at < dates[place - 1].end_char
+        if not in_date and not _SENTENCE_START.search(query, max(0, at - _BEFORE_A_NAME), at):
+            found.update(lexemes(match.group()))
     return tuple(each for each in words if each in found)
 
 

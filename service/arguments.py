@@ -69,6 +69,24 @@ def check_lists(**lists: object) -> None:
         raise InvalidEvent("arguments", faults)
 
 
+def check_names(names: Iterable[object] | None) -> None:
+    """Raises ``InvalidEvent`` for entities that are no names."""
+    faults = [
+        fault
+        for index, each in enumerate(names or ())
+        if (fault := _no_text(f"entities[{index}]", each) or _broken(f"entities[{index}]", each))
+    ]
+    if faults:
+        raise InvalidEvent("arguments", faults)
+
+
+def _broken(name: str, text: object) -> Fault | None:
+    """What is wrong with a text that is no Unicode."""
+    if any("\ud800" <= each <= "\udfff" for each in str(text)):
+        return Fault(name, "has half of a surrogate pair", "decode it, e.g. as UTF-8")
+    return None
+
+
 def check_seconds(**seconds: object) -> None:
     """Raises ``InvalidEvent`` for what is no number of seconds."""
     faults = [

@@ -44,6 +44,7 @@ from memstream.service.arguments import (
     check_instants,
     check_kinds,
     check_lists,
+    check_names,
     check_position,
     check_seconds,
     check_sql,
@@ -386,6 +387,7 @@ class Memory:
                 "known: as_of, known_at, kinds, entities, since, until, scopes"
             )
         check_lists(scopes=scopes, kinds=kinds, entities=entities)
+        check_names(entities)
         for each in (scope, *(scopes or ())):
             check_scope(each)
         check_texts("recall", query=query)

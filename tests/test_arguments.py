@@ -47,6 +47,12 @@ def history(memory: Memory, said: Any) -> Any:
     return memory.history(ANN, said or "")
 
 
+def stated(memory: Memory, name: str) -> Any:
+    end: dict[str, Any] = {name: datetime(2024, 1, 1, tzinfo=UTC)}
+    begin = datetime(2024, 1, 2, tzinfo=UTC)
+    return memory.state(ANN, attribute="employer", value="Z", valid_from=begin, **end)
+
+
 WRONG: list[tuple[str, type[MemstreamError], str, Call]] = [
     ("role", InvalidEvent, "'u' is unknown", lambda m: m.record_turn(ANN, text="Hi", role="u")),
     ("source", InvalidEvent, "is unknown", lambda m: m.record_turn(ANN, text="Hi.", source="me")),
@@ -56,6 +62,10 @@ WRONG: list[tuple[str, type[MemstreamError], str, Call]] = [
     ("erase", InvalidScope, "got str", lambda m: m.erase("acme/user:ann")),
     ("empty", InvalidEvent, "give a text", lambda m: m.state(ANN)),
     ("no value", InvalidEvent, "give a text", lambda m: m.state(ANN, attribute="employer")),
+    ("ends early", InvalidEvent, "valid_to: 2024-01-01", lambda m: stated(m, "valid_to")),
+    ("spoilt", InvalidEvent, "expires_at: 2024-01-01", lambda m: stated(m, "expires_at")),
+    ("an entity", InvalidEvent, "got int", lambda m: m.recall(ANN, "who?", entities=[5])),
+    ("half", InvalidEvent, "surrogate", lambda m: m.recall(ANN, "who?", entities=["\ud800"])),
     ("budget", InvalidEvent, "below 0", lambda m: m.recall(ANN, "where?", budget_tokens=-1)),
     ("limit", InvalidEvent, "below 0", lambda m: m.recall(ANN, "where?", limit=-3)),
     ("verdict", InvalidEvent, "unknown", lambda m: m.record_feedback(ANN, target="x", verdict="-")),

@@ -10,6 +10,7 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
 
+from growth import assert_linear
 from index_steps import START, memory
 
 from memstream.processors.lexemes import lexemes
@@ -116,3 +117,8 @@ def test_a_talk_is_answered_by_a_few_of_its_words() -> None:
     assert len(analysed(talk, AS_OF).words) > 20
     assert chosen(talk, note) == ["m01"]
     assert not chosen(talk, note, settings=Settings(words_needed_of=200.0))
+
+
+@pytest.mark.parametrize("said", ["What are you? ", "Rome ", "Rome, on May 3, "])
+def test_a_question_is_read_in_a_time_that_grows_with_its_length(said: str) -> None:
+    assert_linear(lambda times: analysed(said * times, AS_OF), 400)
