@@ -6,17 +6,17 @@ from datetime import datetime
 
 import msgspec
 
-from memstream.schemas.memories import Memory, Status
+from memstream.schemas.memories import Memory
 
 
 def as_seen(memory: Memory, when: datetime, *, moved: bool) -> Memory:
     """The memory as it stands at ``when``: expired once its validity ended, active again where a
-    past ``as_of`` falls inside the validity of what was superseded later."""
+    past ``as_of`` falls inside the validity of what was superseded later. What has not begun yet
+    is active as ever."""
     ended = memory.valid_to is not None and memory.valid_to <= when
     began = memory.valid_from <= when
-    if memory.status == "active" and (ended or not began):
-        status: Status = "expired" if ended else "superseded"
-        return msgspec.structs.replace(memory, status=status)
+    if memory.status == "active" and ended:
+        return msgspec.structs.replace(memory, status="expired")
     if moved and memory.status == "superseded" and began and not ended:
         return msgspec.structs.replace(memory, status="active")
     return memory

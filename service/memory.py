@@ -442,7 +442,8 @@ class Memory:
         """The memories of a scope: those that are active and hold now, ordered by id.
 
         ``status`` asks for another status, ``everything`` for every status; ``as_of`` and
-        ``known_at`` move the two clocks. A memory whose validity has ended shows as expired.
+        ``known_at`` move the two clocks. A memory whose validity has ended shows as expired; one
+        that has not begun is active, but not among those that hold now.
         """
         check_scope(scope)
         check_status(status)
@@ -453,7 +454,8 @@ class Memory:
             if attribute is not None and memory.attribute != attribute:
                 continue
             shown = as_seen(memory, when, moved=as_of is not None)
-            if everything or shown.status == (status or "active"):
+            holds = status is not None or shown.valid_from <= when
+            if everything or (shown.status == (status or "active") and holds):
                 found.append(shown)
         return found
 
