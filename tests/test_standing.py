@@ -1,4 +1,4 @@
-"""How a memory stands when somebody looks: before its validity begins, in it, and after it ended."""
+"""How a memory stands when somebody looks: before its validity begins, in it, and after it."""
 
 from __future__ import annotations
 
