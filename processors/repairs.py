@@ -4,8 +4,11 @@ What was said first asserts nothing. The words after the marker may be a whole s
 without its subject, the right value alone, its number, or another date; each is tried, and one
 counts only where it states the same attribute of the same subject otherwise. Where what was said
 first is no statement yet ("I'm 30, sorry, 31 years old"), a number or a date at its end makes place
-for the one that follows. The markers are data (``repairs`` and ``repairs_before_comma`` in the rule
-files), and so are the number words (``numbers``).
+for the one that follows. Where it is not clear that the words are another value of the same kind,
+as in "I live in Rome. Sorry, I meant to ask about hotels", what was said first stands.
+
+The markers are data (``repairs`` and ``repairs_before_comma`` in the rule files), and so are the
+number words (``numbers``) and the words that no right value has (``not_replacements``).
 """
 
 from __future__ import annotations
@@ -30,11 +33,14 @@ class Repairs:
         alone = _alternatives(book.grammar("repairs"))
         paused = _alternatives(book.grammar("repairs_before_comma"))
         hesitation = _alternatives(book.grammar("hesitations"))
+        self._never = frozenset(book.grammar("not_replacements"))
+        self._names = frozenset(("name", *book.relations.values()))
         number = rf"(?:\d+|{_alternatives(book.grammar('numbers'))})"
+        relation = _alternatives(tuple(book.relations))
         if self._chinese:
-            marker = (
-                rf"(?:(?:{hesitation})[，,]?)*(?:(?:{alone})[，,。！!：:… ]*|(?:{paused})[，,…]+)"
-            )
+            whole = r"(?:(?<![不对])|(?=[^\u4e00-\u9fff]|$|是|应该|其实|我|叫|说))"
+            clear = rf"(?:{alone}){whole}[，,。！!：:… ]*"
+            marker = rf"(?:(?:{hesitation})[，,]?)*(?:{clear}|(?:{paused})[，,…]+)"
             self._pauses = tuple("，,；;—…")
             self._within = re.compile(rf"[，,；;—…]+ ?(?:{marker})+")
             self._at_start = re.compile(rf"(?:{marker})+")
@@ -47,6 +53,7 @@ class Repairs:
             self._whose = re.compile(
                 r"(?:那|这)?是(?:说)?(?P<who>我[^，,。！!是住在]{1,4})[。！!]*$"
             )
+            self._whose_alone = re.compile("(?!)")
             self._speaker = re.compile("我")
         else:
             end = r"(?:[\s,:;.!…—–-]+|$)"
@@ -73,7 +80,10 @@ class Repairs:
                 r"(?(1)|(?: did| does| is| was| has| do))[.!]*$",
                 re.IGNORECASE,
             )
-            self._speaker = re.compile(r"\b(?:I(?:['’]m)?|We|we)\b")
+            self._whose_alone = re.compile(
+                rf"(?P<who>my (?:[a-z-]+ )?(?:{relation}))[.!]*$", re.IGNORECASE
+            )
+            self._speaker = re.compile(r"\b(?:I(?P<is>['’]m| am)?|We|we)\b")
             self._subjects = re.compile(
                 r"(?:I|we|you|he|she|it|they|my|our|your|his|her|their|that|this|there|what|who)"
                 r"(?:\b|['’])",
@@ -106,8 +116,13 @@ class Repairs:
         """The sentences that "before, no, after" may mean, where ``wrong`` is the value that
         stands in ``before``."""
         said = self._whose.match(after)
+        if said is None and not _MINE.match(wrong):
+            said = self._whose_alone.match(after)
         if said is not None:
-            yield self._speaker.sub(said["who"][0].upper() + said["who"][1:], before, count=1)
+            who = said["who"][0].upper() + said["who"][1:]
+            speaker = self._speaker.search(before)
+            verb = " is" if speaker and not self._chinese and speaker["is"] else ""
+            yield self._speaker.sub(who + verb, before, count=1)
             return
         yield after
         yield ("我" if self._chinese else "I ") + after
@@ -115,12 +130,12 @@ class Repairs:
         right = self._value_of(after)
         if self._chinese:
             right = _without_repeated(before[:place], right)
-        if place < 0 or not wrong or not right or len(right) > LONGEST_VALUE:
+        if not self.may_replace(before, wrong, after):
             return
         article = _ARTICLE.match(wrong)
         if article is not None and _ARTICLE.match(right) is None:
             yield f"{before[:place]}{article.group()}{right}{before[place + len(wrong) :]}"
-        if self._subjects.match(right) is None:
+        if self._subjects.match(right) is None or _MINE.match(right):
             whole = before[:place] + right + before[place + len(wrong) :]
             tail = after[after.find(right) + len(right) :]
             if any(each.isalnum() for each in tail):
@@ -130,6 +145,54 @@ class Repairs:
         if number:
             begin, end = place + number.start(), place + number.end()
             yield before[:begin] + right + before[end:]
+
+    def may_replace(self, before: str, wrong: str, after: str) -> bool:
+        """Whether ``after`` begins with what looks like another value of the kind of ``wrong``, and
+        ``wrong`` is the last value that ``before`` names."""
+        place = before.rfind(wrong)
+        right = self._value_of(after)
+        if place < 0 or not wrong or not right or len(right) > LONGEST_VALUE:
+            return False
+        rest = before[place + len(wrong) :]
+        if self._chinese:
+            ends = right.startswith(tuple(self._never)) or _MORE_ZH.search(rest)
+            return not ends or right == "也门"
+        if _MINE.match(right) and not _MINE.match(wrong):
+            return False
+        words = right.split()
+        if any(each.lower() in self._never for each in words if each.islower() or len(words) == 1):
+            return False
+        named = any(_is_named(each) for each in words)
+        if not named:
+            infinitive = _TO.match(after) and not before[:place].rstrip().endswith(" to")
+            all_named = all(_is_named(each) or each in _SMALL for each in wrong.split())
+            if infinitive or all_named:
+                return False
+        lead = _PREPOSITION.match(after)
+        sign = f" {lead.group().strip().lower()} " if lead else ""
+        if sign and before[:place].lower().endswith(sign) and sign not in rest.lower():
+            return True
+        if not named:
+            return not _MORE_EN.search(rest)
+        return not any(_is_named(each) for each in _without_dates(rest).split())
+
+    def renamed(self, text: str) -> tuple[str, str] | None:
+        """What stands before the marker, and the name after it, of "My dog is Rex, sorry Max":
+        markers that only a name makes clear. None where there is none."""
+        match = None if self._chinese else _RENAMED.match(text)
+        return None if match is None else (match["before"], match["right"])
+
+    def is_name(self, attribute: str) -> bool:
+        """Whether the values of an attribute are names of people and animals."""
+        return attribute in self._names
+
+    def only_past(self, before: str, after: str) -> bool:
+        """Whether ``after`` says in the past tense what ``before`` says in the present: "I live in
+        Rome. Correction: I lived in Rome"."""
+        if self._chinese:
+            return False
+        past = _PRESENT.sub(lambda found: f"I {_PAST[found['verb'].lower()]}", before, count=1)
+        return past != before and past.rstrip(".! ").lower() == after.rstrip(".! ").lower()
 
     def replaced_after(self, before: str, after: str, wrong: str) -> str | None:
         """The sentence with another value after the preposition that ``after`` repeats, where that
@@ -195,6 +258,24 @@ _END = re.compile(r"[,.:](?!\d)|[;!?，。；：！？（(]")
 """Where a value ends; a sign within a number ("10:30") ends none."""
 _ARTICLE = re.compile(r"(?:a|an|the)\s+", re.IGNORECASE)
 _YEAR = re.compile(r"(?<!\d)(?:1[89]|20)\d\d(?!\d)年?")
+_MINE = re.compile(r"my\b", re.IGNORECASE)
+_TO = re.compile(r"(?:i mean(?:t)?\b[, ]*)?to\b", re.IGNORECASE)
+_SMALL = frozenset("of the de la and a an".split())
+_MORE_EN = re.compile(r"\b(?:in|on|at|to|for|with|from|near|by|as|and)\s+\w", re.IGNORECASE)
+_MORE_ZH = re.compile(r"[在和跟与]\w{2}")
+"""What names another value after the one that a rule read."""
+_RENAMED = re.compile(
+    r"(?P<before>.+?)\s?(?:[,;…—–]|--|\s-\s|\.\.\.)\s*"
+    r"(?:(?:oh|no|oops)[, ]+)*"
+    r"(?:[Ss]orry|actually,? (?:it|that)(?:['’]s| is)|(?:it|that)(?:['’]s| is) actually) "
+    r"(?P<right>(?!I\b)[A-Z][\w’'-]*)[.!]*$"
+)
+_PAST = {
+    "live": "lived", "work": "worked", "like": "liked", "love": "loved", "hate": "hated",
+    "have": "had", "own": "owned", "drive": "drove", "study": "studied", "play": "played",
+    "am": "was", "'m": "was", "’m": "was",
+}  # fmt: skip
+_PRESENT = re.compile(rf"\bI ?(?P<verb>{'|'.join(_PAST)})\b", re.IGNORECASE)
 _PREPOSITION = re.compile(r"(?:in|on|at|to|for|with|since|from|until|by|during)\s+", re.IGNORECASE)
 _NEXT_PREPOSITION = re.compile(
     r"\s(?:in|on|at|to|for|with|as|since|from|and)\s|[,.;]", re.IGNORECASE
@@ -207,6 +288,17 @@ def _without_repeated(before: str, right: str) -> str:
         if right[:length] == before[-length:] and len(right) > length:
             return right[length:]
     return right
+
+
+def _is_named(word: str) -> bool:
+    """Whether a word is written as names and numbers are."""
+    return word[:1].isupper() or any(each.isdigit() for each in word) or not word.isascii()
+
+
+def _without_dates(text: str) -> str:
+    for each in reversed(find_dates(text, None, "en")):
+        text = text[: each.start_char] + text[each.end_char :]
+    return text
 
 
 def _is_date(text: str, anchor: datetime | None, language: Literal["en", "zh"]) -> bool:

@@ -96,6 +96,15 @@ class Statements:
             right = self.repaired(sentence, before, after, said.facts, speaker, anchor)
             if right is not None:
                 return right
+            if said.facts and self.repairs.only_past(before, after):
+                return Statement(said.facts[:-1])
+        named = self.repairs.renamed(sentence.text)
+        if named is not None:
+            said = self._read(reworded(sentence, named[0]), speaker, anchor, correcting)
+            if said.facts and self.repairs.is_name(said.facts[-1].attribute):
+                right = self.repaired(sentence, *named, said.facts, speaker, anchor)
+                if right is not None:
+                    return right
         return self._read(sentence, speaker, anchor, correcting)
 
     def repaired(
@@ -256,7 +265,9 @@ def _is_otherwise(right: Fact, wrong: Fact) -> bool:
     """Whether a fact says the same of the same subject, but otherwise."""
     if (right.attribute, right.subject) != (wrong.attribute, wrong.subject):
         return False
-    return right.value.lower() != wrong.value.lower() or right.negative != wrong.negative
+    return (right.value.lower(), right.negative, right.former) != (
+        wrong.value.lower(), wrong.negative, wrong.former
+    )  # fmt: skip
 
 
 def _takes_back(other: Fact, wrong: Fact) -> bool:

@@ -68,12 +68,12 @@ class TurnReading:
             if facts:
                 slip = self._slip_before(facts, sentence, statement, speaker, anchor)
             if slip is not None:
+                left.append(len(slip) < len(facts))
                 facts = slip
-                left.append(False)
                 continue
             mended = facts
             if statement.meant is not None and not statement.facts:
-                mended = _mended(facts, *statement.meant)
+                mended = self._mended(facts, *statement.meant)
             left.append(not statement.covered and mended == facts)
             facts = mended
             if statement.facts and correcting:
@@ -118,10 +118,33 @@ class TurnReading:
         right = statements.repaired(
             before, before.text.rstrip(".。!！ "), after, known, speaker, anchor
         )
+        if right is None and statements.repairs.only_past(before.text, after):
+            return facts[:-1]
         if right is None:
             return None
         kept = [(each, fact) for each, fact in facts if each is not before]
         return kept + [(before, fact) for fact in right.facts]
+
+    def _mended(
+        self, facts: list[tuple[Sentence, Fact]], right: str, wrong: str
+    ) -> list[tuple[Sentence, Fact]]:
+        """The facts with a slip of the same turn put right: "I meant Oslo, not Bergen"."""
+        if not wrong and len(facts) != 1:
+            return facts
+        return [
+            (sentence, msgspec.structs.replace(fact, value=right, spoken=right))
+            if (
+                fact.value.lower() == wrong.lower()
+                if wrong
+                else self._is_right(sentence, fact, right)
+            )
+            else (sentence, fact)
+            for sentence, fact in facts
+        ]
+
+    def _is_right(self, before: Sentence, fact: Fact, right: str) -> bool:
+        repairs = self._statements[language_of(before.text)].repairs
+        return repairs.may_replace(before.text.rstrip(".。!！ "), fact.spoken, right)
 
     def _meant_more(
         self,
@@ -195,20 +218,6 @@ class TurnReading:
         for at, sentence in enumerate(found):
             left[at] = left[at] or sentence.start in dropped
         return chosen[::-1]
-
-
-def _mended(
-    facts: list[tuple[Sentence, Fact]], right: str, wrong: str
-) -> list[tuple[Sentence, Fact]]:
-    """The facts with a slip of the same turn put right: "I meant Oslo, not Bergen"."""
-    if not wrong and len(facts) != 1:
-        return facts
-    return [
-        (sentence, msgspec.structs.replace(fact, value=right, spoken=right))
-        if not wrong or fact.value.lower() == wrong.lower()
-        else (sentence, fact)
-        for sentence, fact in facts
-    ]
 
 
 def _without_taken_back(
