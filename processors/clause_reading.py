@@ -27,6 +27,9 @@ from memstream.schemas.attributes import Attributes
 CONTRARY = ".not"
 """What ends the name of a rule under which a denial states the contrary."""
 
+WITH_IT = ".with_it"
+"""What ends the name of a rule under which something ends together with what the rule ends."""
+
 
 class Fact(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     """What a rule read in one sentence. ``start`` and ``end`` are relative to the sentence."""
@@ -226,7 +229,25 @@ class SentenceReading:
             return False
         if rule.whole and not match.captures and not self._only_trails(clause.words, match.end):
             return False
-        return not (rule.needs_date and not any(date.unresolved is None for date in clause.dates))
+        return not (rule.needs_date and not self._dates(rule, clause))
+
+    def _dates(self, rule: Rule, clause: Clause) -> list[DateSpan]:
+        """The dates of a clause that are known. Where the date is the value itself, a day and its
+        month count without a time to reckon from too: they are the same from any."""
+        known = [each for each in clause.dates if each.unresolved is None]
+        if known or rule.dates != "value" or self._anchor is not None:
+            return known
+        language = self._book.language
+        one, other = (find_dates(self._text, each, language) for each in _ANY_TIMES)
+        said = {each.start_char for each in clause.dates}
+        return [
+            first
+            for first, second in zip(one, other, strict=True)
+            if first.start_char in said
+            and first.start is not None
+            and second.start is not None
+            and first.start.timetuple()[1:3] == second.start.timetuple()[1:3]
+        ]
 
     def _only_trails(self, words: Words, start: int) -> bool:
         """Whether nothing but trailing adverbs and signs stands from a word on."""
@@ -312,7 +333,26 @@ class SentenceReading:
                     beside=False, end=value.end, previous="",
                 )
             )  # fmt: skip
+        if facts[0].negative or facts[0].former:
+            facts += [other for each in tuple(facts) for other in self._ended_with(each)]
         return facts
+
+    def _ended_with(self, fact: Fact) -> list[Fact]:
+        """What ends with a value that ended: the title with the job."""
+        rule = msgspec.structs.replace(
+            fact.rule, id=f"{fact.rule.id}{WITH_IT}", planned="", text="", text_not=""
+        )
+        found: list[Fact] = []
+        for attribute, values in fact.rule.ends_too.items():
+            for each in values:
+                value = each.replace("{value}", fact.value)
+                found.append(
+                    msgspec.structs.replace(
+                        fact, rule=rule, attribute=attribute, value=value, spoken=value,
+                        beside=False, qualifier="", negative=True,
+                    )
+                )  # fmt: skip
+        return found
 
     def _has_one_value(self, attribute: str) -> bool:
         return self._forms.attributes.get(attribute).cardinality == "one"
@@ -357,7 +397,7 @@ class SentenceReading:
         start_char = words.start[0]
         end_char = words.end[max(0, match.end - 1)]
         if rule.dates == "value":
-            date = next(each for each in clause.dates if each.unresolved is None)
+            date = self._dates(rule, clause)[0]
             if date.start is None or date.granularity != "day":
                 return []
             value = _birthday(date.start, date, self._anchor)
@@ -447,6 +487,7 @@ class SentenceReading:
         ]  # fmt: skip
 
 
+_ANY_TIMES = (datetime(2024, 3, 13, tzinfo=UTC), datetime(2028, 10, 5, tzinfo=UTC))
 _LEFT_OPEN = {
     "thing": frozenset("that which who whom whose where when whenever how if unless than".split()),
     "action": frozenset((":", "：", "if", "unless", "that")),

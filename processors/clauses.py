@@ -89,7 +89,10 @@ def dated_words(words: Words, dates: Sequence[DateSpan], book: Rulebook) -> Date
         if index == first:
             continue
         by_word[first] = date
-        while first > 0 and words.norm[first - 1] in before:
+        while first > 0 and (
+            words.norm[first - 1] in before
+            or (first > 1 and words.norm[first - 1] == "the" and words.norm[first - 2] in before)
+        ):
             first -= 1
             taken.add(first)
     return Dated(frozenset(taken), by_word)

@@ -376,6 +376,12 @@ def _read_predicate(clause: Clause, spoken: Words, start: int, book: Rulebook) -
             chosen.append(at)
             norm[at] = "be"
             at += 2
+        elif word in ("have", "has", "'ve") and following in _JUST and not chosen:
+            after = skip(book, "adverbs", spoken, at + 1)
+            been = norm[after : after + 1] == ["been"]
+            chosen.append(at)
+            norm[at] = "be" if been else word
+            at = after + been
         elif word in _BE and len(chosen) == 0:
             chosen.append(at)
             at += 1
@@ -393,6 +399,7 @@ def _read_predicate(clause: Clause, spoken: Words, start: int, book: Rulebook) -
     clause.words = copied(spoken, chosen)
 
 
+_JUST = frozenset(("just", "recently", "finally", "already", "actually", "also", "only", "now"))
 _BE = frozenset(("am", "is", "are", "be", "'m", "'re", "'s"))
 
 

@@ -202,6 +202,9 @@ def _offset_after_weekday(self: Points, number: int, j: int) -> Match:
 # "this", "next", "last" and what they govern
 
 
+_NO_DATE = frozenset(("to", "my", "our", "your", "his", "her", "their"))
+
+
 def modified(self: Points, i: int) -> Match:
     words = self.words
     word = words[i]
@@ -217,7 +220,7 @@ def modified(self: Points, i: int) -> Match:
     if word in ("that", "same"):  # the time spoken of, which the sentence alone does not tell
         fits = named is not None and named[0] in (*PERIODS, "day", "weekend")
         return (vague(), named[1]) if named and fits else None
-    if named == ("day", j + 1) and words[i - 1] == "to":  # "to this day"
+    if named == ("day", j + 1) and words[i - 1] in _NO_DATE:  # "to this day", "my last day"
         return None
     if named is not None:
         if named[0] == "weekend" and nearest and offset == NEXT:

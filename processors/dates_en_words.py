@@ -506,7 +506,8 @@ _EVENT = (
     r"tickets?|ceremony|exhibition|trial|hearing|launch)"
 )
 _CUE = re.compile(
-    r"\b(?:((?:am|'m|is|'s|are|'re) (?:all |both |also |finally |probably )?"
+    r"\b(?:((?:last|final|first) day (?:[a-z'-]+ ){0,4}(?:is|'s|will be)|"
+    r"(?:am|'m|is|'s|are|'re) (?:all |both |also |finally |probably )?"
     r"(?:moving|relocating|flying|travell?ing|driving to|heading|leaving|arriving|"
     r"returning|visiting|starting|joining|graduating|retiring|"
     r"getting (?:married|engaged)|hosting|attending|"

@@ -121,12 +121,13 @@ class Resolve:
             self.attributes.get(assertion.attribute).cardinality == "one"
         )
         value = "" if one else derived_id(content_key(assertion.value))
+        qualifier = assertion.qualifier if one else ""
         return key(
             assertion.scope,
             "lane",
             content_key(assertion.subject),
             self.attributes.place(assertion.attribute),
-            content_key(assertion.qualifier),
+            content_key(qualifier),
             value,
         )
 

@@ -44,6 +44,7 @@ class Rule(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     needs_date: bool = False
     whole: bool = False
     ends: tuple[str, ...] = ()
+    ends_too: dict[str, tuple[str, ...]] = {}
     planned: str = ""
 
 

@@ -58,11 +58,13 @@ class Statements:
                     f"rule {rule.id}: {kind!r} is no kind of value; known: {known}, <list>"
                 )
         for rule in book.rules:
-            many = [each for each in rule.ends if attributes.get(each).cardinality != "one"]
+            ended = [*rule.ends, *(each for each, values in rule.ends_too.items() if "" in values)]
+            many = [each for each in ended if attributes.get(each).cardinality != "one"]
             if many or (rule.ends and rule.attribute):
                 raise InvalidRule(
-                    f"rule {rule.id}: 'ends' names attributes of one value, and stands in place of "
-                    f"'attribute'; mend: take out {', '.join(many) or 'attribute'}"
+                    f"rule {rule.id}: 'ends' stands in place of 'attribute', and it and the empty "
+                    f"values of 'ends_too' are for attributes of one value; mend: take out "
+                    f"{', '.join(many) or 'attribute'}"
                 )
         self.attributes = attributes
         relations = "|".join(sorted(map(re.escape, book.relations), key=len, reverse=True))

@@ -1,7 +1,8 @@
 """The interval algebra: the timeline of one lane as a pure function of its set of assertions.
 
 A lane is what competes for the same place: a slot (scope, subject, attribute, qualifier) where
-the attribute has one value, and a slot plus one value where it has many; an attribute and its
+the attribute has one value, and (scope, subject, attribute, value) where it has many, in which
+each qualifier stands by itself and a denial that names none ends them all; an attribute and its
 opposite share their lanes, so values are equal under the same attribute only. Assertions are read
 in the order (valid_from, observed_at, event, ordinal), whatever order they arrived in, so the
 result depends on the set alone.
@@ -11,9 +12,9 @@ The rules, in the order they apply:
 1. What the gate held or quarantined stays apart until a review approves it.
 2. A withdrawal removes equal values observed before it; a restoration takes a withdrawal back.
 3. A change whose date is an interval ("I moved in March") came after what was said before it to
-   hold within that interval. What was said to hold, without a date, at most a week after the
-   interval was over ("I work at X", "I quit last week"), held when the interval began and ended
-   with it: what was told last counts.
+   hold within that interval. What was said to hold, without a date, after the interval was over
+   by no more than its own length, a week at least and a month at most ("I work at X", "I quit last
+   week"), held when the interval began and ended with it: what was told last counts.
 4. An equal value that overlaps or touches adds support.
 5. A different value that overlaps closes the earlier one at its own start; so does a negation.
    Values of one list ("I work at X and Y") hold side by side: each is ended by its own negation,
@@ -33,9 +34,20 @@ from memstream.schemas.ids import content_key
 from memstream.schemas.memories import Assertion, Status
 
 
-def _key(assertion: Assertion) -> tuple[str, str]:
+def _key(assertion: Assertion) -> tuple[str, str, str]:
     """What must be equal for two assertions of a lane to say the same."""
-    return (assertion.attribute, content_key(assertion.value))
+    return (
+        assertion.attribute, content_key(assertion.value), content_key(assertion.qualifier)
+    )  # fmt: skip
+
+
+def _covers(denial: Assertion, key: tuple[str, str, str]) -> bool:
+    """Whether what denies a value speaks of one with a key: without a value of any, without a
+    qualifier of the value under any."""
+    attribute, value, qualifier = _key(denial)
+    return not denial.value or (
+        (attribute, value) == key[:2] and (not denial.qualifier or qualifier == key[2])
+    )
 
 
 class Review(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
@@ -237,12 +249,12 @@ def _speaks_of(later: Assertion, earlier: Assertion) -> bool:
         earlier.event,
         earlier.ordinal,
     )
-    same = not later.value or _key(later) == _key(earlier)
-    return said_after and same and later.event != earlier.event
+    return said_after and _covers(later, _key(earlier)) and later.event != earlier.event
 
 
-LONGEST_BELATED = timedelta(days=7)
-"""How long after a change's interval something may be said that the change has ended."""
+SHORTEST_BELATED, LONGEST_BELATED = timedelta(days=7), timedelta(days=31)
+"""How long after a change's interval something may be said that the change has ended: as long as
+the interval is, within these."""
 
 
 def _placed(ordered: list[Assertion]) -> list[Assertion]:
@@ -290,11 +302,14 @@ def _had_ended(each: Assertion, change: Assertion) -> bool:
     """Whether a change, told later, had ended what was said without a date to hold."""
     latest = _end_of_change(change)
     undated = each.valid_from == each.observed_at and each.valid_to is None
+    if latest is None or change.occurred is None or change.occurred.start is None:
+        return False
+    length = latest - change.occurred.start
+    belated = max(SHORTEST_BELATED, min(LONGEST_BELATED, length))
     return (
-        latest is not None
-        and undated
+        undated
         and each.polarity == "positive"
-        and latest <= each.valid_from <= latest + LONGEST_BELATED
+        and latest <= each.valid_from <= latest + belated
         and _told_before(each, change)
         and each.trust == change.trust
         and _concerns(change, each)
@@ -311,21 +326,22 @@ def _told_before(each: Assertion, change: Assertion) -> bool:
 
 def _concerns(change: Assertion, each: Assertion) -> bool:
     """Whether a change would end a value: it denies that one, or any, or states another."""
-    same = _key(each) == _key(change)
-    return same or not change.value if change.polarity == "negative" else not same
+    if change.polarity == "negative":
+        return _covers(change, _key(each))
+    return _key(each)[:2] != _key(change)[:2]
 
 
 def _walk(ordered: list[Assertion], apart: _Groups) -> list[Span]:
     done: list[_Open] = []
     now: list[_Open] = []
-    lists: dict[str, set[tuple[str, str]]] = {}
+    lists: dict[str, set[tuple[str, str, str]]] = {}
     for assertion in ordered:
         if assertion.beside:
             lists.setdefault(assertion.event, set()).add(_key(assertion))
     for assertion in ordered:
         key = _key(assertion)
         if assertion.polarity == "negative":
-            now = _negated(now, assertion, key, done, apart)
+            now = _negated(now, assertion, done, apart)
             continue
         equal = [each for each in now if each.key == key and each.reaches(assertion.valid_from)]
         if equal:
@@ -334,7 +350,7 @@ def _walk(ordered: list[Assertion], apart: _Groups) -> list[Span]:
         done.extend(each for each in now if not each.overlaps(assertion.valid_from))
         now = [each for each in now if each.overlaps(assertion.valid_from)]
         beside = lists.get(assertion.event, ()) if assertion.beside else ()
-        rivals = [each for each in now if each.key not in beside]
+        rivals = [each for each in now if each.key not in beside and each.key[:2] != key[:2]]
         stronger = [each for each in rivals if assertion.trust < each.authority]
         if stronger:
             _contest(stronger[0], assertion, apart)
@@ -345,22 +361,20 @@ def _walk(ordered: list[Assertion], apart: _Groups) -> list[Span]:
                 said = f"{assertion.attribute}: {said}"
             each.close(assertion.valid_from, f"closed by {said}")
             done.append(each)
-        now = [*(each for each in now if each.key in beside), _Open(assertion)]
+        now = [*(each for each in now if each not in rivals), _Open(assertion)]
     return [each.span() for each in (*done, *now)]
 
 
 def _negated(
     now: list[_Open],
     assertion: Assertion,
-    key: tuple[str, str],
     done: list[_Open],
     apart: _Groups,
 ) -> list[_Open]:
     """What is current after a negation: it ends equal values that are as or less trusted."""
     left: list[_Open] = []
     for each in now:
-        denied = not assertion.value or key == each.key
-        if not denied or not each.overlaps(assertion.valid_from):
+        if not _covers(assertion, each.key) or not each.overlaps(assertion.valid_from):
             left.append(each)
         elif assertion.trust < each.authority:
             _contest(each, assertion, apart)

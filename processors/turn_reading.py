@@ -12,7 +12,7 @@ from datetime import datetime
 
 import msgspec
 
-from memstream.processors.clause_reading import CONTRARY, Fact
+from memstream.processors.clause_reading import CONTRARY, WITH_IT, Fact
 from memstream.processors.clauses import Speaker
 from memstream.processors.introductions import REACH
 from memstream.processors.rule_files import Language
@@ -82,7 +82,8 @@ class TurnReading:
                 facts = mended + [(sentence, fact) for fact in statement.facts]
             correcting = statement.corrects and not statement.facts
         stated = self._without_fiction(text, found, facts, left) if facts else []
-        return self._last_of_each_slot(_without_taken_back(stated), found, left), left
+        stated = _without_needless_ends(_without_taken_back(stated))
+        return self._last_of_each_slot(stated, found, left), left
 
     def _without_slots_of(
         self, facts: list[tuple[Sentence, Fact]], right: Sequence[Fact]
@@ -218,6 +219,35 @@ class TurnReading:
         for at, sentence in enumerate(found):
             left[at] = left[at] or sentence.start in dropped
         return chosen[::-1]
+
+
+def _without_needless_ends(
+    facts: list[tuple[Sentence, Fact]],
+) -> list[tuple[Sentence, Fact]]:
+    """Without what would end with another value, where the turn states it or another such value:
+    "I left Lego, I'm a baker at Volvo" ends no title."""
+    ending = {fact.rule.id.removesuffix(WITH_IT) for _, fact in facts if _goes_with(fact)}
+    if not ending:
+        return facts
+    slots = {(fact.subject, fact.attribute) for _, fact in facts if fact.rule.id in ending}
+    held = {
+        fact.subject
+        for _, fact in facts
+        if not fact.negative
+        and (
+            (fact.subject, fact.attribute) in slots
+            or any(
+                _goes_with(each)
+                and (each.subject, each.attribute) == (fact.subject, fact.attribute)
+                for _, each in facts
+            )
+        )
+    }
+    return [each for each in facts if not (_goes_with(each[1]) and each[1].subject in held)]
+
+
+def _goes_with(fact: Fact) -> bool:
+    return fact.rule.id.endswith(WITH_IT)
 
 
 def _without_taken_back(

@@ -381,6 +381,22 @@ def _habits(region: Region) -> list[Value]:
     return [region.value()]
 
 
+def _former_habits(region: Region) -> list[Value]:
+    """The same, said of what has ended: "running", "going to the gym"."""
+    verbs = region.book.phrase_list("habit_verbs")
+    stem = region.norm[0].removesuffix("ing")
+    if stem == region.norm[0] or len(stem) < 2 or len(region.norm) > 8:
+        return []
+    doubled = [stem[:-1]] if stem[-1] == stem[-2] else []
+    for verb in (stem, f"{stem}e", *doubled):
+        refused = region.book.phrase_list("not_in_values").anywhere(region.norm)
+        if verbs.length_at([verb, *region.norm[1:]], 0) and not refused:
+            said = region.value()
+            value = verb + said.value[len(region.raw[0]) :]
+            return [msgspec.structs.replace(said, value=value, spoken=value)]
+    return []
+
+
 def _pets(region: Region) -> list[Value]:
     """Animals, each with an article or a number: "a dog and two old cats". An item that is none is
     passed over: "a son and a dog"."""
@@ -476,6 +492,7 @@ _READERS: dict[str, Callable[[Region], list[Value]]] = {
     "sentence": _sentences,
     "time": _times,
     "habit": _habits,
+    "former_habit": _former_habits,
     "company": _companies,
     "pet": _pets,
     "school": _schools,

@@ -105,6 +105,33 @@ def test_a_change_came_after_what_was_said_within_its_interval(
 
 
 @pytest.mark.parametrize(
+    ("texts", "stands"),
+    [
+        (("I work at Volvo as a designer.", "I quit my job at Volvo last week."), set()),
+        (("I work at Volvo as a designer.", "I left Volvo."), set()),
+        (("I work at Volvo as a designer.", "I retired last month."), set()),
+        (("我在华为当工程师。", "我从华为离职了。"), set()),
+        (("我在华为当工程师。", "我上个月退休了。"), set()),
+        (
+            ("I work at Volvo as a baker.", "I left Volvo and joined Lego."),
+            {"employer=Lego", "job_title=baker"},
+        ),
+        (
+            ("I work at Volvo as a baker.", "I left Volvo.", "I'm a designer."),
+            {"job_title=designer"},
+        ),
+        (("I run every Tuesday.", "I run every Sunday.", "I stopped running."), set()),
+        (("I play tennis every Tuesday.", "I stopped playing tennis."), set()),
+        (("I play tennis every Tuesday.", "I don't play tennis."), set()),
+        (("我每周二打网球。", "我不打网球了。"), set()),
+        (("I play tennis every Tuesday.", "I stopped playing golf."), {"habit=play tennis"}),
+    ],
+)
+def test_what_goes_with_a_value_ends_with_it(texts: tuple[str, ...], stands: set[str]) -> None:
+    assert standing(*texts) == stands
+
+
+@pytest.mark.parametrize(
     "text",
     [
         "I want to quit my job.", "I haven't quit my job.", "If I lost my job, I'd travel.",

@@ -95,6 +95,24 @@ def test_without_a_known_moment_relative_dates_stay_unresolved() -> None:
     assert READER.read(event(turn))[0].valid_from == SAID_AT
 
 
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("My birthday is on March 6th.", "03-06"),
+        ("I was born on 29 February.", "02-29"),
+        ("I was born on March 6th, 1990.", "1990-03-06"),
+        ("我的生日是3月6日。", "03-06"),
+        ("My birthday is next Friday.", None),
+        ("My birthday is tomorrow.", None),
+        ("我的生日是下周五。", None),
+    ],
+)
+def test_a_day_and_its_month_need_no_known_moment(text: str, value: str | None) -> None:
+    turn = TurnRecorded(role="user", text=text, observed_known=False)
+    found = [each.value for each in READER.read(event(turn)) if each.attribute == "birthday"]
+    assert found == ([] if value is None else [value])
+
+
 def test_a_transition_keeps_from_to_and_why() -> None:
     fact = facts("I switched from cow's milk to oat drink after getting stomach cramps.")[0]
     assert (fact.value, fact.previous) == ("oat drink", "cow's milk")

@@ -29,6 +29,7 @@ SLIPS = [
     ("我在华为工作，不是，在腾讯工作。", {"employer=腾讯"}),
     ("我在华为工作。不对，是腾讯。", {"employer=腾讯"}),
     ("我对花生过敏，说错了，是杏仁。", {"allergy=杏仁"}),
+    ("我开的是一辆特斯拉。哦不对，是比亚迪。", {"vehicle=比亚迪"}),
     # the words that follow complete what is no statement yet
     ("I'm 30, sorry, 31 years old.", {"age=31"}),
     ("我30，不对，31岁。", {"age=31"}),
