@@ -12,6 +12,7 @@ from functools import cached_property
 
 import msgspec
 
+from memstream.processors.animals import Animals
 from memstream.processors.clauses import Clause, Speaker, dated_words, quoted_words
 from memstream.processors.clauses_en import english_clauses
 from memstream.processors.clauses_zh import chinese_clauses
@@ -64,7 +65,8 @@ class Forms(msgspec.Struct, frozen=True):
     attributes: Attributes
     introduction: re.Pattern[str]
     named_relation: re.Pattern[str] | None
-    another_named: re.Pattern[str]
+    animals: Animals
+    pet_named: str
 
 
 class SentenceReading:
@@ -169,26 +171,49 @@ class SentenceReading:
                 continue
             found.append(
                 Fact(
-                    rule=_RELATION, attribute=attribute, value=name, spoken=name,
-                    subject=self._speaker.name, start=match.start(), end=match.end("name"),
+                    rule=self._with_species(_RELATION, attribute), attribute=attribute,
+                    value=name, spoken=name, subject=self._speaker.name,
+                    start=match.start(), end=match.end("name"),
                     species=match.group("relation").lower() if attribute == "pet" else "",
                 )
             )  # fmt: skip
         return found
 
-    def more_named(self, known: Sequence[Fact]) -> list[Fact]:
-        """The others of "a dog named Rex and a cat named Luna", where the first was read."""
-        first = next((fact for fact in known if fact.species and not fact.negative), None)
-        if first is None:
+    def animals(self, known: Sequence[Fact]) -> list[Fact]:
+        """All that is known, with the other animals of "a dog named Rex and a cat named Luna"."""
+        first = next(
+            (fact for fact in known if fact.attribute == "pet" and not fact.negative), None
+        )
+        if first is None or first.former:
+            return list(known)
+        found = list(known)
+        for each in self._forms.animals.more(self._text, first.start, named=bool(first.species)):
+            if each.name:
+                same = (each.species, each.name)
+                found = [x for x in found if x.attribute != "pet" or x.value not in same]
+            value = each.name or each.species
+            if all(fact.attribute != "pet" or fact.value != value for fact in found):
+                text = self._forms.pet_named if each.name else ""
+                found.append(
+                    msgspec.structs.replace(
+                        first, rule=msgspec.structs.replace(first.rule, text=text), value=value,
+                        spoken=value, species=each.species if each.name else "",
+                        start=each.start, end=each.end,
+                    )
+                )  # fmt: skip
+        return found
+
+    def parted(self, found: Sequence[tuple[str, int, int]]) -> list[Fact]:
+        """The animals that the speaker has no more: "My dog died last month"."""
+        if not found or not all(clause.alive for clause in self.clauses[:1]):
             return []
+        dates = tuple(find_dates(self._text, self._anchor, self._book.language))
         return [
-            msgspec.structs.replace(
-                first, value=match["name"], spoken=match["name"],
-                species=match["relation"].lower(), start=match.start(), end=match.end(),
+            Fact(
+                rule=_PARTED, attribute="pet", value=value, spoken=value, negative=True,
+                subject=self._speaker.name, dates=dates, start=start, end=end,
             )
-            for match in self._forms.another_named.finditer(self._text, first.start)
-            if self._book.relations.get(match["relation"].lower()) == first.attribute
-            and all(match["name"] != fact.value for fact in known)
+            for value, start, end in found
         ]  # fmt: skip
 
     def introduction(self, known: Sequence[Fact]) -> list[Fact]:
@@ -214,6 +239,11 @@ class SentenceReading:
             if clause.spoken.start[0] <= position:
                 found = clause
         return found
+
+    def _with_species(self, rule: Rule, attribute: str) -> Rule:
+        """The rule that names somebody, in the words that tell of an animal which it is."""
+        text = self._forms.pet_named
+        return msgspec.structs.replace(rule, text=text) if attribute == "pet" else rule
 
     def _may(self, match: Match, clause: Clause) -> bool:
         rule = match.rule
@@ -299,6 +329,9 @@ class SentenceReading:
         if match.captures.get("value", (0, 0))[1] < match.end:
             last = clause.words.end[match.end - 1]
         attribute = self._attribute(rule, topic, clause)
+        if rule.attribute == "{relation}" and attribute == "pet":
+            species = clause.relation
+            rule = self._with_species(rule, attribute)
         facts = [
             Fact(
                 rule=rule,
@@ -500,6 +533,7 @@ _BEFORE_CONTRAST = frozenset("not in at to for as from with on the 是 在".spli
 _QUALIFIED = frozenset(("wake_time", "sleep_time", "habit"))
 _INTRODUCTION = Rule(id="name.introduced", say=(), confidence=0.8)
 _NOT_INTRODUCED = ("not_names", "nationality", "places", "jobs", "diet", "faiths", "condition")
+_PARTED = Rule(id="pet.parted", say=(), tense="change", polarity="negative")
 _RELATION = Rule(id="relation.named_in_passing", say=(), confidence=0.85)
 
 

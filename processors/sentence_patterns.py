@@ -67,15 +67,3 @@ def named_relation(relations: str) -> re.Pattern[str]:
         r"(?:,?\s+|,?\s+(?:named|called)\s+|\s+is\s+(?:named\s+|called\s+)?|['’]s\s+name\s+is\s+)"
         r"(?P<name>[A-Z][a-zà-ÿ]+(?:\s[A-Z][a-zà-ÿ]+)?|[\u4e00-\u9fff]{2,4})(?=[\s.,;!?'’)。，！]|$)"
     )
-
-
-def another_named(language: str, relations: str) -> re.Pattern[str]:
-    """The further ones of "a dog named Rex and a cat named Luna"."""
-    if language == "zh":
-        return re.compile(
-            rf"(?:和|跟|与|、|，|,|还有)+一?[只条匹个]?(?:名叫|叫做|叫)(?P<name>[^，,。的和、]{{1,8}})的(?P<relation>{relations})"
-        )
-    return re.compile(
-        rf"(?:,| and) an? (?:[a-z-]+ ){{0,2}}?(?P<relation>{relations}) (?:named|called) "
-        r"(?P<name>[A-Z][\w’'-]*)"
-    )

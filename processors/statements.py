@@ -11,6 +11,7 @@ from datetime import datetime
 
 import msgspec
 
+from memstream.processors.animals import Animals
 from memstream.processors.clause_reading import Fact, Forms, SentenceReading
 from memstream.processors.clauses import Speaker
 from memstream.processors.emphases import Emphases
@@ -24,7 +25,6 @@ from memstream.processors.sentence_patterns import (
     MEANT_ZH,
     MEANT_ZH_ALONE,
     AnyPhrase,
-    another_named,
     introduced_zh,
     named_relation,
 )
@@ -77,8 +77,9 @@ class Statements:
         self.claims = AnyPhrase(book.grammar("second_person_claims"), book.language)
         self._introduced = INTRODUCED_EN if book.language == "en" else introduced_zh(book)
         self._forms = Forms(
-            book, attributes, self._introduced, self._named, another_named(book.language, relations)
-        )
+            book, attributes, self._introduced, self._named, Animals(book),
+            next((each.text for each in book.rules if "{species}" in each.text), ""),
+        )  # fmt: skip
         self.repairs = Repairs(book)
         self.introductions = Introductions(book)
         self.emphases = Emphases(book)
@@ -228,11 +229,12 @@ class Statements:
         corrects = self._correction.search(lower) is not None
         meant = self._what_was_meant(text) if corrects else None
         introduced = self._introduced.match(text) is not None
-        if not (triggers or named or introduced):
+        parted = self._forms.animals.parted(text)
+        if not (triggers or named or introduced or parted):
             return Statement(corrects=corrects, meant=meant)
         words = split_words(book.language, text)
         triggers = book.possible(triggers, words.norm)
-        if not (triggers or named or introduced):
+        if not (triggers or named or introduced or parted):
             return Statement(corrects=corrects, meant=meant)
         reading = SentenceReading(self._forms, sentence, speaker, anchor, words, correcting)
         facts: list[Fact] = []
@@ -243,8 +245,10 @@ class Statements:
             covered = covered and (clause.filler or reading.is_covered(clause, found))
         if named:
             facts.extend(reading.relations(facts))
-        if facts and facts[0].species:
-            facts.extend(reading.more_named(facts))
+        facts = reading.animals(facts)
+        if parted:
+            gone = reading.parted(parted)
+            facts = [each for each in facts if not _is_same(each, gone)] + gone
         if introduced:
             facts.extend(reading.introduction(facts))
             covered = covered or bool(facts)

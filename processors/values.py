@@ -367,7 +367,8 @@ def _listed(region: Region, name: str) -> Iterator[Value]:
 
 
 _AFTER_LISTED = frozenset(
-    ", and or in at on for with to by from as since so because but of now who . ; ! - but".split()
+    ", and or in at on for with to by from as since so because but of now who . ; ! -"
+    " named called".split()
 )
 
 

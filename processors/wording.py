@@ -29,8 +29,6 @@ def worded(
         subject = "T" + subject[1:]
     rule = fact.rule
     template = rule.text_not if negative else rule.text
-    if fact.rule.id.endswith("named_in_passing") and fact.species:
-        template = ""
     if template and ("{previous}" not in template or fact.previous):
         who = {"en": "The user", "zh": "用户"}[language] if subject == "user" else subject
         text = (

@@ -95,6 +95,18 @@ def test_what_follows_a_name_is_said_of_who_has_it() -> None:
         ("我养了一只叫小黑的狗和一只叫小白的猫。", {"小黑", "小白"}),
         ("我养了一只cat。", {"cat"}),
         ("I have a 猫.", {"猫"}),
+        (
+            "I have two cats, Miso and Tofu, and a parrot called Rio.",
+            {"two cats", "Miso", "Tofu", "Rio"},
+        ),
+        ("I have two cats named Miso and Tofu.", {"two cats", "Miso", "Tofu"}),
+        ("I have a dog named Rex and a cat.", {"Rex", "cat"}),
+        ("I have a dog, Rex, and a cat, Tom.", {"Rex", "Tom"}),
+        ("I have a dog, my wife has a cat, Tom.", {"dog"}),
+        ("我养了一只猫叫豆豆,还有一条金毛。", {"豆豆", "金毛"}),
+        ("我养了一只猫叫豆豆，还有一条叫大黄的狗。", {"豆豆", "大黄"}),
+        ("我家有一只狗，叫旺财。", {"旺财"}),
+        ("我有两只猫，叫豆豆和花花。", {"两只猫", "豆豆", "花花"}),
         # no animals
         ("I bought a dog for my mom.", set()),
         ("I have a cat allergy.", set()),
@@ -103,7 +115,52 @@ def test_what_follows_a_name_is_said_of_who_has_it() -> None:
     ],
 )
 def test_every_animal_of_a_list_is_a_pet(text: str, pets: set[str]) -> None:
-    assert {each.value for each in memories(turns(text)) if each.attribute == "pet"} == pets
+    assert {
+        each.value
+        for each in memories(turns(text))
+        if each.attribute == "pet" and each.subject == "user"
+    } == pets
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("My cat is called Tom.", "The user has a cat named Tom."),
+        ("My dog Rex loves the beach.", "The user has a dog named Rex."),
+        ("I have two cats, Miso and Tofu.", "The user has a cat named Tofu."),
+        ("我的猫叫汤姆。", "用户养了一只叫汤姆的猫。"),
+        ("我家有一只狗，叫旺财。", "用户养了一只叫旺财的狗。"),
+    ],
+)
+def test_a_name_is_told_with_the_animal_that_has_it(text: str, told: str) -> None:
+    assert told in {each.text for each in memories(turns(text))}
+
+
+@pytest.mark.parametrize(
+    ("before", "text", "left"),
+    [
+        ("I have a dog.", "My dog died last month.", set()),
+        ("I have a dog and a cat.", "Sadly, my dog passed away.", {"pet=cat"}),
+        ("I have a dog named Rex.", "Rex died yesterday.", set()),
+        ("I have a dog named Rex.", "My dog Rex passed away yesterday.", set()),
+        ("I have a dog.", "I gave my dog away.", set()),
+        ("I have a dog.", "We had to give up our dog because of the move.", set()),
+        ("我养了一只叫旺财的狗。", "旺财上个月去世了。", set()),
+        ("我养了一只狗。", "我家的狗上个月去世了。", set()),
+        ("我养了一只狗。", "我把狗送人了。", set()),
+        # it lives
+        ("I have a dog.", "My dog almost died.", {"pet=dog"}),
+        ("I have a dog.", "Has my dog died?", {"pet=dog"}),
+        ("I have a dog.", "My sister's dog died.", {"pet=dog"}),
+        ("I have a dog.", "I gave my dog a bath.", {"pet=dog"}),
+        ("我养了一只狗。", "我朋友的狗去世了。", {"pet=狗"}),
+        ("我养了一只狗。", "我的狗没有死。", {"pet=狗"}),
+    ],
+)
+def test_an_animal_that_died_or_was_given_away_is_no_pet(
+    before: str, text: str, left: set[str]
+) -> None:
+    assert standing(before, text) == left
 
 
 @pytest.mark.parametrize(

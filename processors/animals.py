@@ -1,0 +1,153 @@
+"""Animals of the speaker that no rule of one clause tells: the others of a list with their names,
+and those that died or were given away.
+
+"I have two cats, Miso and Tofu, and a parrot called Rio" names three; "我家有一只狗，叫旺财" one,
+and not two.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+import msgspec
+
+from memstream.processors.rules import Rulebook
+
+
+class Animal(msgspec.Struct, frozen=True, gc=False):
+    """One animal of a sentence. ``name`` is empty where it has none; ``start`` and ``end`` are
+    where the sentence tells of it."""
+
+    species: str
+    name: str
+    start: int
+    end: int
+
+
+class Animals:
+    """Finds animals in the sentences of one language."""
+
+    def __init__(self, book: Rulebook) -> None:
+        self._chinese = book.language == "zh"
+        self._not_names = frozenset(each.lower() for each in book.grammar("not_names"))
+        known = {each for each, attribute in book.relations.items() if attribute == "pet"}
+        kinds = sorted(known | {*book.lists.get("pet", ())}, key=lambda each: (-len(each), each))
+        self._singular = {
+            plural: one
+            for one in kinds
+            for plural in (one, f"{one}s", f"{one[:-1]}ies")
+            if plural == one or plural in book.lists.get("pets", ())
+        }
+        one = _any(kinds)
+        several = _any(sorted(self._singular, key=lambda each: (-len(each), each)))
+        counts = _any(sorted(book.lists.get("pet_counts", ()), key=lambda each: -len(each)))
+        forms = _CHINESE if self._chinese else _ENGLISH
+        called, calls, self._unnamed, self._group, *parted = (
+            re.compile(
+                form.replace("ONE", one).replace("SEVERAL", several).replace("COUNT", counts)
+            )
+            for form in forms
+        )
+        self._named = (called, calls)
+        self._parted = parted
+        self._others = _OTHERS_ZH if self._chinese else _OTHERS_EN
+        self._signs = _SIGNS_ZH if self._chinese else _SIGNS_EN
+
+    def more(self, text: str, start: int, *, named: bool) -> Iterator[Animal]:
+        """The animals from a place of a sentence on, up to where it tells of somebody else's.
+        ``named``: the first one had a name, so that one without a name is another."""
+        other = self._others.search(text, start)
+        end = len(text) if other is None else other.start()
+        for form in self._named:
+            for match in form.finditer(text, start, end):
+                shared = self._chinese and text[match.start() - 1] in "和跟与、"
+                unclear = shared and ("，" in match.group() or "," in match.group())
+                if not unclear and self._is_name(match["name"]):
+                    yield Animal(
+                        match["species"].lower(), match["name"], match.start(), match.end()
+                    )
+        for match in self._group.finditer(text, start, end):
+            species = self._singular[match["species"].lower()]
+            for each in re.finditer(r"[^\s,，、和跟与]+", match["names"]):
+                if each.group() != "and" and self._is_name(each.group()):
+                    yield Animal(species, each.group(), match.start(), match.end())
+        for match in self._unnamed.finditer(text, start, end) if named else ():
+            yield Animal(match["species"].lower(), "", match.start(), match.end())
+
+    def parted(self, text: str) -> list[tuple[str, int, int]]:
+        """The animals that the speaker has no more, by kind or name, and where that is said."""
+        if not any(sign in text for sign in self._signs) or text.endswith(("?", "？")):
+            return []
+        for form in self._parted:
+            match = form.match(text)
+            if match is not None:
+                told = {
+                    name.removeprefix("its_"): said
+                    for name, said in match.groupdict().items()
+                    if said
+                }
+                said = [told[each] for each in ("name", "alone") if each in told]
+                said = [each for each in said if self._is_name(each)]
+                if "species" in told:
+                    said.insert(0, told["species"].lower())
+                return [(each, match.start(), match.end()) for each in said]
+        return []
+
+    def _is_name(self, name: str) -> bool:
+        return name.lower() not in self._not_names
+
+
+def _any(words: list[str]) -> str:
+    return "|".join(map(re.escape, words)) or "(?!)"
+
+
+_NAME = r"[A-Z][\w’'-]*"
+_MINE = (
+    rf"(?:(?:my|our) (?:[a-z-]+ ){{0,2}}?(?P<species>ONE)(?: (?P<name>{_NAME}))?"
+    rf"|(?P<alone>{_NAME}))"
+)
+_ENGLISH = (
+    r"\b(?:an?|my|our|another|one) (?:[a-z-]+ ){0,2}?(?P<species>ONE)"
+    rf"(?:(?:,? (?:named|called)|,) (?P<name>{_NAME}))"
+    r"(?=[,.;!]|$| and (?:an?|two|three|one|another) )",
+    "(?!)",
+    r"(?:,| and|, and) (?:an?|another|one) (?:[a-z-]+ ){0,2}?(?P<species>ONE)(?=[,.;!]|$| and )",
+    r"\b(?:COUNT) (?:[a-z-]+ ){0,2}?(?P<species>SEVERAL)(?:,? (?:named|called)|[,:]| [(–—-])"
+    rf" ?(?P<names>{_NAME}(?:, {_NAME})*,? and {_NAME})(?=[,.;!)]|$| and )",
+    r"^(?:(?:[A-Za-z]+ly|So|Well|And|But|Oh|Yesterday|Today|Last \w+)[, ]+)*"
+    rf"(?:(?:[Mm]y|[Oo]ur) (?:[a-z-]+ ){{0,2}}?(?P<species>ONE)(?:,? (?P<name>{_NAME}),?)?"
+    rf"|(?P<alone>{_NAME}))(?: (?:has|have|had|just|sadly|recently|unfortunately))*"
+    r" (?:died|passed away|was put (?:down|to sleep)|ran away|crossed the rainbow bridge)\b",
+    r"^(?:(?:[A-Za-z]+ly|So|Well|And|But|Oh|Yesterday|Today|Last \w+)[, ]+)*(?:I|[Ww]e)"
+    r"(?:['’]ve)?(?: (?:have|had|just|sadly|recently|to))*"
+    rf" (?:(?:sold|sell|rehomed|rehome|lost|(?:gave|given|give|put) (?:away|up|down)) {_MINE}"
+    r"(?=[.,;!]|$| (?:to|last|yesterday|because|this|after|two) )"
+    rf"|(?:gave|given|give|put) {_MINE.replace('P<', 'P<its_')}"
+    r" (?:away|up|down|to sleep|to (?:a|an|my|our|the|some))\b)",
+)
+_CHINESE = (
+    r"一?[只条匹个头](?P<species>ONE)[，,]?(?:[它他她]的?)?(?:名字)?(?:就?叫|名叫|取名叫?|起名叫?)"
+    r"(?P<name>[^，,。！!？?\s的得了和、]{1,6})(?=[，,。！!]|$)",
+    r"[，,、和跟与有]一?[只条匹个头](?:名叫|叫做|叫)(?P<name>[^，,。的和、]{1,8})的(?P<species>ONE)",
+    r"(?:还有|以及|[和跟，,、])+(?:养了|有)?一?[只条匹个头](?P<species>ONE)(?=[，,。！!]|$)",
+    r"(?:COUNT)(?P<species>SEVERAL)[，,]?(?:名字)?(?:分别)?(?:叫|名叫|取名)"
+    r"(?P<names>[^，,。！!？?\s的得了和跟与、]{1,6}(?:[和跟与、][^，,。！!？?\s的得了和跟与、]{1,6})+)(?=[，,。！!]|$)",
+    r"^(?:我们?家?的?(?P<species>ONE)(?P<name>(?!上|昨|前|今|刚|去|已|在|不)[^，,。！!\s的]{1,4}?)?"
+    r"|(?P<alone>(?!我|他|她|你)[^，,。！!\s的]{1,4}?))"
+    r"(?:(?:在|于)?(?:上个?|前|昨|今|去|刚|这|本)[^，,。！!\s]{0,5}?)?(?:已经|刚刚?|突然|不幸)?"
+    r"(?:去世|过世|离世|死|病死|老死|走丢|跑丢|去汪星|去喵星)了",
+    r"^我们?(?:(?:上个?|前|昨|今|去|刚)[^，,。！!\s]{0,5}?)?(?:已经|刚刚?)?把(?:我们?)?家?里?的?"
+    r"(?:那[只条])?(?:(?P<species>ONE)(?P<name>[^，,。！!\s的]{1,4}?)?|(?P<alone>[^，,。！!\s的我]{1,4}?))"
+    r"(?:送人|送走|送给|卖)(?:了|[^，,。！!\s]{1,8}了)",
+)
+_OTHERS_EN = re.compile(
+    r"\b(?:my (?:wife|husband|partner|sister|brother|mother|father|mom|mum|dad|parents|friend)"
+    r"|his|her|their|your|he|she|they|you|friend|has|wish|want|would|used|had)\b"
+)
+_OTHERS_ZH = re.compile(r"[他她你]|朋友|邻居|同事|想|没")
+_SIGNS_EN = (
+    "died", "passed away", "put", "ran away", "rainbow", "gave", "give", "sold", "sell", "rehome",
+    "lost",
+)  # fmt: skip
+_SIGNS_ZH = ("世了", "死了", "丢了", "星了", "送", "卖")
