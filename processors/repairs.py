@@ -155,8 +155,10 @@ class Repairs:
             return False
         rest = before[place + len(wrong) :]
         if self._chinese:
-            ends = right.startswith(tuple(self._never)) or _MORE_ZH.search(rest)
-            return not ends or right == "也门"
+            if right.endswith("了") and not before.endswith("了"):
+                return False
+            said = right.startswith(tuple(self._never)) or _CLAUSE_ZH.search(right)
+            return not (said or _MORE_ZH.search(rest)) or right == "也门"
         if _MINE.match(right) and not _MINE.match(wrong):
             return False
         words = right.split()
@@ -173,14 +175,21 @@ class Repairs:
         if sign and before[:place].lower().endswith(sign) and sign not in rest.lower():
             return True
         if not named:
-            return not _MORE_EN.search(rest)
+            return not _MORE_EN.search(f"{wrong}{rest}" if " with " in wrong else rest)
         return not any(_is_named(each) for each in _without_dates(rest).split())
 
     def renamed(self, text: str) -> tuple[str, str] | None:
         """What stands before the marker, and the name after it, of "My dog is Rex, sorry Max":
         markers that only a name makes clear. None where there is none."""
-        match = None if self._chinese else _RENAMED.match(text)
+        if self._chinese or ("orry" not in text and "actually" not in text):
+            return None
+        match = _RENAMED.match(text)
         return None if match is None else (match["before"], match["right"])
+
+    def named_instead(self, text: str) -> str | None:
+        """ "My name is Rob, not Bob" for "My name is not Bob, it's Rob"; None for other texts."""
+        match = None if self._chinese or "ame" not in text else _NAMED_INSTEAD.match(text)
+        return match and f"{match['name']} is {match['right']}, not {match['wrong']}"
 
     def is_name(self, attribute: str) -> bool:
         """Whether the values of an attribute are names of people and animals."""
@@ -262,6 +271,7 @@ _MINE = re.compile(r"my\b", re.IGNORECASE)
 _TO = re.compile(r"(?:i mean(?:t)?\b[, ]*)?to\b", re.IGNORECASE)
 _SMALL = frozenset("of the de la and a an".split())
 _MORE_EN = re.compile(r"\b(?:in|on|at|to|for|with|from|near|by|as|and)\s+\w", re.IGNORECASE)
+_CLAUSE_ZH = re.compile("让我|忘了|想想|得不|得很|(?<![酒网茶])吧$|[吗呢嘛呀]$")
 _MORE_ZH = re.compile(r"[在和跟与]\w{2}")
 """What names another value after the one that a rule read."""
 _RENAMED = re.compile(
@@ -269,6 +279,11 @@ _RENAMED = re.compile(
     r"(?:(?:oh|no|oops)[, ]+)*"
     r"(?:[Ss]orry|actually,? (?:it|that)(?:['’]s| is)|(?:it|that)(?:['’]s| is) actually) "
     r"(?P<right>(?!I\b)[A-Z][\w’'-]*)[.!]*$"
+)
+_NAMED_INSTEAD = re.compile(
+    r"(?:[Nn]o|[Aa]ctually|[Ss]orry)?[,. ]*(?P<name>[Mm]y (?:[\w’'-]+ ){0,4}name)"
+    r"(?: is not|['’]s not| isn['’]t) (?P<wrong>[A-Z][\w’'-]*)"
+    r"(?:[,;.]| —| –)? (?:but|it(?:['’]s| is)|my name(?:['’]s| is)) (?P<right>[A-Z][\w’'-]*)[.!]*$"
 )
 _PAST = {
     "live": "lived", "work": "worked", "like": "liked", "love": "loved", "hate": "hated",

@@ -92,6 +92,9 @@ class Statements:
         emphatic = self.emphases.meant(sentence.text)
         if emphatic is not None:
             return self._read(reworded(sentence, emphatic), speaker, anchor, correcting)
+        instead = self.repairs.named_instead(sentence.text)
+        if instead is not None:
+            return self._read(reworded(sentence, instead), speaker, anchor, correcting)
         slip = self.repairs.within(sentence.text)
         if slip is not None:
             before, after = slip
@@ -129,6 +132,9 @@ class Statements:
             text = self.repairs.completed(before, after, anchor)
             whole = None if text is None else read(text)
             return whole if whole is not None and whole.facts else None
+        facts = sorted(
+            facts, key=lambda each: before.rfind(each.spoken) if each.spoken else each.end
+        )
         wrong = facts[-1]
         elsewhere = self.repairs.replaced_after(before, after, wrong.spoken)
         meant = None if elsewhere is None else read(elsewhere)

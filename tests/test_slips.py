@@ -101,6 +101,14 @@ SLIPS = [
     ("I work at Google in London, no, Paris.", {"employer=Google"}),
     ("I work at Google in London. I meant Paris.", {"employer=Google"}),
     ("I live in Paris with Tom, sorry, Tim.", {"residence=Paris"}),
+    ("My wife Anna works at Lego, sorry, Volvo.", {"employer=Volvo", "spouse=Anna"}),
+    ("My name is not Bob, it's Rob.", {"name=Rob"}),
+    ("I quit my job and moved to Paris, sorry, Lyon.", {"residence=Lyon"}),
+    ("I love tea with milk, sorry, sugar.", {"likes=tea with milk"}),
+    ("我喜欢红茶，抱歉，打扰了。", {"likes=红茶"}),
+    ("我喜欢红茶，不，喝得不多。", {"likes=红茶"}),
+    ("我住在广州，等等，让我想想。", {"residence=广州"}),
+    ("我住在广州，抱歉，忘了说。", {"residence=广州"}),
     # no slips
     ("I have a cat. Sorry, I have a dog.", {"pet=cat", "pet=dog"}),
     ("I was tired, sorry, 31 emails came in.", set()),
@@ -195,3 +203,7 @@ def test_a_slip_takes_nothing_back_that_was_said_before(earlier: str, text: str)
     assert sorted(statuses.values()) == ["active", "superseded"]
     assert "Paris" not in statuses
     assert "广州" not in statuses
+
+
+def test_another_name_ends_the_one_denied() -> None:
+    assert standing("My name is Bob.", "My name is not Bob, it's Rob.") == {"name=Rob"}
