@@ -12,17 +12,19 @@ from functools import cached_property
 
 import msgspec
 
+from memstream.processors import aspects
 from memstream.processors.animals import Animals
 from memstream.processors.clauses import Clause, Speaker, dated_words, quoted_words
 from memstream.processors.clauses_en import english_clauses
 from memstream.processors.clauses_zh import chinese_clauses
 from memstream.processors.dates import DateSpan, find_dates
+from memstream.processors.names import NOT_CALLED, is_name_like
 from memstream.processors.regions import Value
 from memstream.processors.rule_files import Rule
 from memstream.processors.rules import Match, Rulebook
 from memstream.processors.sentences import Sentence
 from memstream.processors.values import read_values
-from memstream.processors.words import Words, split_words
+from memstream.processors.words import Words
 from memstream.schemas.attributes import Attributes
 
 CONTRARY = ".not"
@@ -162,10 +164,8 @@ class SentenceReading:
             quoted = any(a <= match.start() < b for a, b in self._sentence.quotes)
             if clause is None or not clause.alive or quoted or not attribute:
                 continue
-            first = name.split()[0]
-            if first.lower() in self._book.phrase_list("not_names") or not (
-                first[1:].islower() or not first.isascii()
-            ):
+            described = self._text[match.start() : match.start("relation")]
+            if aspects.is_former(described, attribute) or not self._is_called(match):
                 continue
             if any(fact.attribute == attribute and fact.value == name for fact in [*known, *found]):
                 continue
@@ -178,6 +178,21 @@ class SentenceReading:
                 )
             )  # fmt: skip
         return found
+
+    def _is_called(self, match: re.Match[str]) -> bool:
+        """Whether "my wife Anna" or "my wife is Anna" names her: "my wife is German" does not, and
+        "is" with more words behind says what somebody is like."""
+        name = match.group("name")
+        first = name.split()[0]
+        if first.lower() in self._book.phrase_list("not_names") or not (
+            first[1:].islower() or not first.isascii()
+        ):
+            return False
+        link = self._text[match.end("relation") : match.start("name")].split()
+        if link == ["is"]:
+            ends = _AFTER_NAME.match(self._text, match.end("name")) is not None
+            return ends and is_name_like(name, self._book)
+        return link != [] or is_name_like(name, self._book, apart=NOT_CALLED)
 
     def animals(self, known: Sequence[Fact]) -> list[Fact]:
         """All that is known, with the other animals of "a dog named Rex and a cat named Luna"."""
@@ -223,8 +238,7 @@ class SentenceReading:
         if match is None or clause is None or not clause.alive or clause.negated or known:
             return []
         name = match.group("name")
-        words = split_words(self._book.language, name).norm
-        if any(self._book.phrase_list(each).anywhere(words) for each in _NOT_INTRODUCED):
+        if not is_name_like(name, self._book):
             return []
         return [
             Fact(
@@ -253,6 +267,8 @@ class SentenceReading:
             return False
         if rule.attribute == "name" and clause.relation:
             return False
+        if self._is_turned(match, clause):
+            return False
         if (clause.negated or clause.former) and rule.negative == "blocks":
             return False
         if rule.negative == "needs" and not clause.negated:
@@ -278,6 +294,27 @@ class SentenceReading:
             and second.start is not None
             and first.start.timetuple()[1:3] == second.start.timetuple()[1:3]
         ]
+
+    def _is_turned(self, match: Match, clause: Clause) -> bool:
+        """Whether what surrounds the words of a rule says that it is not so, or no more."""
+        rule, words = match.rule, clause.words
+        if rule.attribute == "{relation}" and aspects.is_former(
+            clause.who, self._book.relations[clause.relation]
+        ):
+            return True
+        if rule.dates == "value" and clause.dates:
+            start = words.end[match.end - 1] if match.end else 0
+            if aspects.is_denied(words, start, clause.dates[0].start_char):
+                return True
+        if rule.tense != "present" or clause.former or rule.dates != "validity":
+            return False
+        places = [match.end, *(start for start, _ in match.captures.values())]
+        if not aspects.is_experience(words, places, self._book.language):
+            return False
+        if self._book.language == "zh":
+            return not aspects.is_bounded(clause.dates, self._anchor)
+        said = self._text[clause.spoken.start[0] :]
+        return not aspects.lasts(said, clause.dates)
 
     def _only_trails(self, words: Words, start: int) -> bool:
         """Whether nothing but trailing adverbs and signs stands from a word on."""
@@ -306,7 +343,8 @@ class SentenceReading:
             if kind == "action" or (name == "previous" and kind == "thing"):
                 kind = "short"
             read = read_values(self._text, clause.words, start, end, kind, rule, book)
-            if not read:
+            end_char = clause.words.end[end - 1]
+            if not read or aspects.is_denied(clause.words, read[-1].end, end_char):
                 return []
             if name == "topic" and "{topic}" in rule.attribute:
                 topic = read[0].value.lower()
@@ -532,8 +570,8 @@ _REASONS = frozenset(("because", "因为", "由于"))
 _BEFORE_CONTRAST = frozenset("not in at to for as from with on the 是 在".split())
 _QUALIFIED = frozenset(("wake_time", "sleep_time", "habit"))
 _INTRODUCTION = Rule(id="name.introduced", say=(), confidence=0.8)
-_NOT_INTRODUCED = ("not_names", "nationality", "places", "jobs", "diet", "faiths", "condition")
 _PARTED = Rule(id="pet.parted", say=(), tense="change", polarity="negative")
+_AFTER_NAME = re.compile(r"[.,;!?)。，！]|$| and | but | who ")
 _RELATION = Rule(id="relation.named_in_passing", say=(), confidence=0.85)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from itertools import pairwise
 
+from memstream.processors.aspects import is_only_wish, is_wish
 from memstream.processors.clauses import (
     Clause,
     Dated,
@@ -29,6 +30,11 @@ def chinese_clauses(
     taken = {words.start[index] for index in dated.taken}
     for clause in found:
         own = _find_subject(clause, before, taken, inside, book, speaker)
+        said = "".join(clause.spoken.norm)
+        if clause.subject != "none" and is_wish(said):
+            clause.alive = False
+            if before is not None and is_only_wish(said):
+                before.alive = False
         if not own and introduced is not None:
             _name_what_was_introduced(clause, introduced, book, speaker)
         if own or _introduces(clause):

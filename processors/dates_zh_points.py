@@ -476,9 +476,15 @@ def _followed_duration(text: str, at: int) -> Match:
 _PASSING = re.compile(r"再?过(?![去了])")
 
 
+_NOT_PASSING = frozenset(
+    "超经通度越作住学当做读干待呆教养用练习活班开打弹跑喝吃戒病谈念修留租写画玩种管带见睡停职课干婚练教训播演唱拍骑爬"
+)
+"""Behind these, 过 says that something was done: 工作过三年."""
+
+
 def _passing(text: str, at: int) -> Match:
     """ "再过三天", "过两周"."""
-    lead = None if at and text[at - 1] in "超经通度越" else _PASSING.match(text, at)
+    lead = None if at and text[at - 1] in _NOT_PASSING else _PASSING.match(text, at)
     length = duration(text, lead.end()) if lead else None
     return (moved(None, length[0], 1), length[1]) if length else None
 

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 
 import msgspec
 
+from memstream.processors.names import is_name_like
 from memstream.processors.rules import Rulebook
 
 REACH = 2
@@ -31,6 +32,7 @@ class Introductions:
     """Finds introductions and the names that follow them, in one language."""
 
     def __init__(self, book: Rulebook) -> None:
+        self._book = book
         self._chinese = book.language == "zh"
         self._attributes = book.relations
         relations = "|".join(map(re.escape, sorted(book.relations, key=len, reverse=True)))
@@ -79,12 +81,19 @@ class Introductions:
         match = self._naming.match(text)
         if match is None:
             told = self._called.match(text)
-            return None if told is None else Naming((told["name"],), "", "", told[1].lower())
+            if told is None or not self._may_name(text[: told.start("name")], told["name"]):
+                return None
+            return Naming((told["name"],), "", "", told[1].lower())
         names = tuple(re.split(r" and |, |[、和]", match["name"]))
         rest = match["rest"] or ""
         if rest and not self._chinese and match["verb"]:
             rest = f"is {rest}"
         return Naming(names, (match["who"] or "").lower(), rest)
+
+    def _may_name(self, said: str, name: str) -> bool:
+        """Whether "the dog is Rex" names it: "the dog is Hungry" does not."""
+        outright = self._chinese or said.rstrip().endswith(("called", "named", "name is"))
+        return outright or is_name_like(name, self._book)
 
     def relations(self, before: Sequence[str], naming: Naming) -> tuple[str, ...]:
         """Relations to the speaker of what the sentences before introduced, one for each name;

@@ -11,6 +11,7 @@ from datetime import datetime
 
 import msgspec
 
+from memstream.processors import aspects
 from memstream.processors.animals import Animals
 from memstream.processors.clause_reading import Fact, Forms, SentenceReading
 from memstream.processors.clauses import Speaker
@@ -258,7 +259,9 @@ class Statements:
         if introduced:
             facts.extend(reading.introduction(facts))
             covered = covered or bool(facts)
-        return Statement(tuple(facts), covered and bool(facts), corrects, meant)
+        together = [each for each in facts if not _has_parted(each, text, book.language)]
+        covered = covered and len(together) == len(facts)
+        return Statement(tuple(together), covered and bool(together), corrects, meant)
 
     def _what_was_meant(self, text: str) -> tuple[str, str] | None:
         for pattern in self._meant:
@@ -267,6 +270,12 @@ class Statements:
                 said = match.groupdict()
                 return said["right"].strip(), (said.get("wrong") or "").strip()
         return None
+
+
+def _has_parted(fact: Fact, text: str, language: str) -> bool:
+    """Whether a fact names a partner from whom the same sentence says the speaker parted."""
+    named = fact.attribute in aspects.COUPLES and not fact.negative
+    return named and aspects.parts_after(text, fact.end, language)
 
 
 def _slot(fact: Fact) -> tuple[str, str]:

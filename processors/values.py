@@ -133,6 +133,8 @@ def _chinese_name(region: Region) -> list[Value]:
         return [region.part(0, len(norm)).value()] if len(norm) <= 3 else []
     if not 1 < len(norm) <= 4 or refused.anywhere(norm):
         return []
+    if region.book.phrase_list("cries").length_at(norm, 0):
+        return []
     return [region.value()]
 
 
@@ -253,11 +255,13 @@ def _jobs(region: Region) -> list[Value]:
     norm = region.norm
     jobs = region.book.phrase_list("jobs")
     if region.book.language == "zh":
-        if len(norm) > 12 or not jobs.length_before(norm, len(norm)):
+        if len(norm) > 12 or not jobs.length_before(norm, len(norm)) or _is_past_job(region):
             return []
         found = region.value(skip=determiners(region))
         return [msgspec.structs.replace(found, spoken=found.value)]
     skip = determiners(region)
+    if _is_past_job(region):
+        return []
     for at in range(min(len(norm), skip + 5), skip, -1):
         if not jobs.length_before(norm[:at], at):
             continue
@@ -275,6 +279,16 @@ def _jobs(region: Region) -> list[Value]:
             found = msgspec.structs.replace(found, spoken=f"{article} {found.spoken}")
         return [found]
     return []
+
+
+def _is_past_job(region: Region) -> bool:
+    """ "retired doctor", "former teacher", 退休教师: what somebody was, or is not yet."""
+    past = region.book.phrase_list("past_jobs")
+    if region.book.language == "zh":
+        norm = region.norm[determiners(region) :]
+        at_front = norm[:1] == ["前"] and norm[1:2] not in (["端"], ["台"], ["厅"])
+        return at_front or past.length_at(norm, 0) > 0
+    return past.anywhere(region.norm)
 
 
 def _field_end(norm: list[str], at: int) -> int:
