@@ -327,7 +327,7 @@ class SentenceReading:
         return True
 
     def _facts(self, match: Match, clause: Clause) -> list[Fact]:
-        rule, book = match.rule, self._book
+        rule, book, words = match.rule, self._book, clause.words
         if rule.ends:
             return self._endings(match, clause)
         values = self._main_values(match, clause)
@@ -343,8 +343,7 @@ class SentenceReading:
             if kind == "action" or (name == "previous" and kind == "thing"):
                 kind = "short"
             read = read_values(self._text, clause.words, start, end, kind, rule, book)
-            end_char = clause.words.end[end - 1]
-            if not read or aspects.is_denied(clause.words, read[-1].end, end_char):
+            if not read or aspects.is_denied(words, read[-1].end, words.end[end - 1]):
                 return []
             if name == "topic" and "{topic}" in rule.attribute:
                 topic = read[0].value.lower()
@@ -363,9 +362,8 @@ class SentenceReading:
         negated = clause.negated and rule.negative != "needs"
         negative = negated != (rule.polarity == "negative")
         first = clause.spoken.start[0]
-        last = 0
-        if match.captures.get("value", (0, 0))[1] < match.end:
-            last = clause.words.end[match.end - 1]
+        ends = match.captures.get("value", (0, 0))[1] < match.end
+        last = words.end[match.end - 1] if ends else 0
         attribute = self._attribute(rule, topic, clause)
         if rule.attribute == "{relation}" and attribute == "pet":
             species = clause.relation
