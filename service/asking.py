@@ -24,8 +24,8 @@ DOUBT_SECONDS = 30.0
 class Asking:
     """Embeds questions; remembers for a while that it could not. Thread-safe."""
 
-    def __init__(self, settings: Path) -> None:
-        """``settings`` is the directory that may have an ``attributes.toml``."""
+    def __init__(self, settings: Path | None) -> None:
+        """``settings`` is the directory that may have an ``attributes.toml``, if there is one."""
         self._directory = settings
         self._failed: tuple[Deadline, str, str] | None = None
         """Until when, which embedder, why."""

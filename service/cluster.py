@@ -266,6 +266,9 @@ class ClusterHost:
         names, rows = sql_file(file, query) if duck is None else duck.sql(query)
         return list(names), rows
 
+    settings_folder: Path | None = None
+    """Workers and readers on Kafka have the built-in attributes, rules and policy."""
+
     @property
     def files(self) -> Files:
         """Not there: some doors are those of a memory directory alone."""

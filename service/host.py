@@ -188,6 +188,11 @@ class Host:
         return self.stores.store
 
     @property
+    def settings_folder(self) -> Path | None:
+        """Where the owner's attributes, rules and policy are."""
+        return self.files.root
+
+    @property
     def generation(self) -> str:
         """The name of the served generation."""
         return self.stores.name

@@ -82,7 +82,7 @@ class Memory:
         self._host = host
         self._settings = settings
         self._clock = host.clock
-        self._asking = Asking(host.files.root)
+        self._asking = Asking(host.settings_folder)
 
     @classmethod
     def open(
