@@ -119,9 +119,10 @@ class Surroundings(msgspec.Struct, frozen=True):
 class SearchIndex(Projection, Protocol):
     """A projection that can be searched.
 
-    Obligations: no hit that ``admits`` refuses; equal scores are ordered by point id, also where
-    the limit cuts through them (of very many the index may choose); IDF is computed
-    over the tenant's points alone; a channel the index does not have raises
+    Obligations: no hit that ``admits`` refuses; equal scores are ordered by point id; a
+    limit that cuts through more of them than the index looks at leaves them out, or, where they
+    are more than half of the list, looks at all (of very many the index may choose); IDF is
+    computed over the tenant's points alone; a channel the index does not have raises
     ``UnsupportedFilter``; searches from several threads while one other thread applies are safe
     and see every ``apply`` whole or not at all.
     """

@@ -159,6 +159,9 @@ class MemoryStated(Data, frozen=True, kw_only=True):
     part: Part | None = None
 
 
+Correction = Literal["replace", "withdraw", "restore"]
+
+
 class MemoryCorrected(Data, frozen=True, kw_only=True):
     """``memory.corrected``: withdraws what was said before it, and may say what is right.
 
@@ -166,7 +169,7 @@ class MemoryCorrected(Data, frozen=True, kw_only=True):
     the same in any arrival order. ``restore`` takes back earlier withdrawals of the value.
     """
 
-    action: Literal["replace", "withdraw", "restore"] = "withdraw"
+    action: Correction = "withdraw"
     memory: str = ""
     subject: str = "user"
     attribute: str = ""

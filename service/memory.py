@@ -24,6 +24,7 @@ from memstream.recall.settings import Settings
 from memstream.recall.standing import as_seen
 from memstream.schemas.errors import NotFound, UnsupportedFilter
 from memstream.schemas.events import (
+    Correction,
     Data,
     Event,
     FeedbackGiven,
@@ -395,10 +396,8 @@ class Memory:
         check_position(after)
         check_instants(as_of=as_of, known_at=known_at, since=since, until=until)
         check_counts(budget_tokens=budget_tokens, limit=limit)
-        from memstream.recall.engine import (
-            Request,
-            recalled,
-        )  # a process that records needs no rules
+        # A process that records needs no rules.
+        from memstream.recall.engine import Request, recalled
 
         request = Request(
             query=query,
@@ -584,7 +583,7 @@ class Memory:
         self,
         scope: Scope,
         memory: str | MemoryRecord,
-        action: str,
+        action: Correction,
         replacement: str,
         reason: str,
         observed_at: datetime | None,

@@ -7,6 +7,7 @@ from datetime import datetime
 from memstream.schemas.errors import Fault, InvalidEvent
 from memstream.schemas.events import (
     TRUST_CEILING,
+    Correction,
     Data,
     Event,
     MemoryCorrected,
@@ -47,10 +48,12 @@ def event_of(
     )
 
 
-def correction_of(known: Memory, action: str, replacement: str, reason: str) -> MemoryCorrected:
+def correction_of(
+    known: Memory, action: Correction, replacement: str, reason: str
+) -> MemoryCorrected:
     """What withdraws or restores a memory's value, named by content."""
     return MemoryCorrected(
-        action=action,  # type: ignore[arg-type]  # one of the three literals, from Memory
+        action=action,
         memory=known.id,
         subject=known.subject,
         attribute=known.attribute,
