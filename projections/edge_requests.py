@@ -5,12 +5,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any
-from uuid import UUID
 
 import qdrant_edge as edge
 
 from memstream.processors.lexemes import query_weights
 from memstream.projections.queries import (
+    LATEST,
     Channel,
     Condition,
     IndexQuery,
@@ -25,8 +25,11 @@ OF_A_SKETCH = ("bm25", "sketch")
 """The vectors that hold what scoring reads of a point."""
 
 
-def requests(query: IndexQuery, channels: Sequence[Channel], limit: int) -> list[edge.QueryRequest]:
-    """One engine request per channel, for ids and scores alone."""
+def requests(
+    query: IndexQuery, channels: Sequence[Channel], limit: int, *, alone: bool = False
+) -> list[edge.QueryRequest]:
+    """One engine request per channel, for ids and scores alone. Where the tenant is ``alone`` in
+    the shard its IDF is that of the shard, which the engine has at hand."""
     condition = _filter(query)
     wanted: list[edge.QueryRequest] = []
     for channel in channels:
@@ -34,8 +37,9 @@ def requests(query: IndexQuery, channels: Sequence[Channel], limit: int) -> list
         if channel == "bm25":
             indices, values = query_weights(query.lexemes)
             vector: Any = edge.SparseVector(indices, values)
-            tenant = edge.Filter(must=[matches("tenant", query.tenant)])
-            params = edge.SearchParams(idf=edge.IdfParams(corpus=tenant))
+            if not alone:
+                tenant = edge.Filter(must=[matches("tenant", query.tenant)])
+                params = edge.SearchParams(idf=edge.IdfParams(corpus=tenant))
         else:
             vector = [float(value) for value in query.vector or ()]
         nearest = edge.Query.Nearest(vector, using=channel)
@@ -82,15 +86,9 @@ def scroll_windows(
     )
 
 
-def scored_of(points: Sequence[Any], ids: dict[int, UUID]) -> list[Scored]:
-    """(score, name) of points. A name is the number of an id, which is quicker to compare; the
-    ids are added to ``ids``."""
-    scored: list[Scored] = []
-    for point in points:
-        uuid = point.id
-        ids[uuid.int] = uuid
-        scored.append((point.score, uuid.int))
-    return scored
+def scored_of(points: Sequence[Any]) -> list[Scored]:
+    """(score, name) of points. A name is the number of an id, which is quicker to compare."""
+    return [(point.score, point.id.int) for point in points]
 
 
 def observed_of(points: Sequence[Any], seen: dict[int, edge.Record]) -> list[tuple[int, int]]:
@@ -126,3 +124,7 @@ def matches(field: str, value: str) -> edge.FieldCondition:
 def matches_any(field: str, values: Sequence[str]) -> edge.FieldCondition:
     """The field has one of these values."""
     return edge.FieldCondition(field, match=edge.MatchAny(list(values)))
+
+
+BELIEVED = edge.Filter(must=[_condition(Condition("expired_at", at_least=LATEST + 1))])
+"""What is believed now."""

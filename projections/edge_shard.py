@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import qdrant_edge as edge
 
@@ -107,6 +107,20 @@ def counted(shard: edge.EdgeShard, dimension: int) -> dict[str, int]:
 def upsert(shard: edge.EdgeShard, points: list[edge.Point]) -> None:
     """Writes the points, in the place of those with the same ids."""
     shard.update(edge.UpdateOperation.upsert_points(points))
+
+
+def retrieved(
+    path: Path,
+    shard: edge.EdgeShard,
+    ids: Sequence[Any],
+    vectors: Sequence[str] = (),
+    fields: Sequence[str] = (),
+) -> list[Any]:
+    """Those of the points that are there, with some of their vectors and payload fields."""
+    if not ids:
+        return []
+    wanted = {"with_payload": list(fields) or False, "with_vector": list(vectors) or False}
+    return in_engine(path, "reading", partial(shard.retrieve, list(ids), **wanted))
 
 
 def current(path: Path) -> str | None:

@@ -28,25 +28,19 @@ from __future__ import annotations
 
 import shutil
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
-from uuid import UUID
 
 import msgspec
 import qdrant_edge as edge
 
 from memstream.projections.edge_requests import (
-    OF_A_SKETCH,
     matches,
     matches_any,
-    observed_of,
-    requests,
-    scored_of,
-    scroll_beside,
-    scroll_windows,
 )
+from memstream.projections.edge_search import EdgeSearch
 from memstream.projections.edge_shard import (
     counted,
     created,
@@ -54,11 +48,11 @@ from memstream.projections.edge_shard import (
     in_engine,
     loaded,
     point_to,
+    retrieved,
     sweep,
     upsert,
 )
 from memstream.projections.embedders import Embedder
-from memstream.projections.kept import Kept
 from memstream.projections.marker import MARKER, Marker, marker_of, shown
 from memstream.projections.points import (
     NewPoint,
@@ -69,25 +63,12 @@ from memstream.projections.points import (
 from memstream.projections.projection import Generation, Step
 from memstream.projections.queries import (
     Answer,
-    Channel,
     IndexClosed,
     IndexQuery,
     Place,
     Surroundings,
-    rounds,
 )
-from memstream.projections.ranking import (
-    Scored,
-    admitted,
-    asked_around,
-    asked_at_first,
-    best,
-    hits,
-    nearest,
-    of_moments,
-    windows_of,
-)
-from memstream.projections.sketches import Sketch, sketches, vectors_of
+from memstream.projections.sketches import vectors_of
 from memstream.schemas.counting import quantity
 from memstream.schemas.errors import ProjectionDamaged, UnsupportedFilter, WrongGeneration
 from memstream.schemas.memories import Memory, Tally
@@ -98,11 +79,6 @@ UPSERT_AT_ONCE = 1_000
 """Points per engine call: an entry of the write-ahead log has to fit into 32 MB."""
 _Result = TypeVar("_Result")
 _SCROLL = 5_000
-_AROUND_A_PLACE = 64
-SKETCHES_KEPT = 1 << 16
-"""About 0.7 KB each, so 45 MB when full."""
-MEMORIES_KEPT = 1 << 12
-"""About 4 KB each, so 16 MB when full."""
 
 
 class EdgeIndex:
@@ -130,8 +106,7 @@ class EdgeIndex:
         self._embedder = embedder
         self._unflushed = 0
         self._closed = False
-        self._sketches = Kept[int, Sketch](SKETCHES_KEPT)
-        self._memories = Kept[str, Memory](MEMORIES_KEPT)
+        self._reading = EdgeSearch(path, shard)
         self._writing = threading.RLock()
         self._engine = threading.RLock()
 
@@ -215,20 +190,18 @@ class EdgeIndex:
                     self._recount()
                 stored = self._digests([*(new.id for new in change.points), *change.closed])
                 after = self._marker.after(change, stored)
-                self._memories.drop(stored)
-                self._sketches.drop(UUID(each).int for each in stored)
-                if points:
-                    self._marker.pending = change.last_seq
-                    self._write_marker()
-                for at in range(0, len(points), UPSERT_AT_ONCE):
-                    chunk = points[at : at + UPSERT_AT_ONCE]
-                    self._update("writing", edge.UpdateOperation.upsert_points(chunk))
-                for name, instant in change.closed.items():
-                    if name in stored:
-                        closing = {"expired_at": instant}
+                with self._reading.changing(stored, change.points):
+                    if points:
+                        self._marker.pending = change.last_seq
+                        self._write_marker()
+                    for at in range(0, len(points), UPSERT_AT_ONCE):
+                        chunk = points[at : at + UPSERT_AT_ONCE]
+                        self._update("writing", edge.UpdateOperation.upsert_points(chunk))
+                    for name in sorted(change.closed.keys() & stored.keys()):
+                        closing = {"expired_at": change.closed[name]}
                         self._update("writing", edge.UpdateOperation.set_payload([name], closing))
-                self._marker = after
-                self._write_marker()
+                    self._marker = after
+                    self._write_marker()
                 self._unflushed += len(points)
                 if self._unflushed >= FLUSH_EVERY:
                     self.flush()
@@ -251,72 +224,23 @@ class EdgeIndex:
                 f"{self._embedder.identity!r}); mend: rebuild with an embedder, or ask for "
                 'channels=("bm25",)'
             )
-        wanted = requests(query, query.channels, asked_at_first(query))
-        ids: dict[int, UUID] = {}
         with self._engine:
             self._open_or_raise()
-            batch = edge.QueryBatchRequest(wanted)
-            found = self._call("searching", partial(self._shard.query_batch, batch))
-            ranked: dict[Channel, Sequence[Scored]] = {
-                channel: best(
-                    query, scored_of(points, ids), partial(self._more, query, channel, ids)
-                )
-                for channel, points in zip(query.channels, found, strict=True)
-            }
-            names = {name: ids[name] for scored in ranked.values() for _, name in scored}
-            sketch_of = self._sketched(query, names, {})
-        return {channel: hits(query, scored, sketch_of) for channel, scored in ranked.items()}
+            return self._reading.search(query)
 
     def around(
         self, query: IndexQuery, places: Sequence[Place], *, before: int, after: int, within: int
     ) -> list[Surroundings]:
-        """What was said just before and after each place. Raises ``UnsupportedFilter``.
-
-        One request for all places of a scope; where so much was said around them that it would
-        be cut off, two for each place.
-        """
-        sides = ((before, True), (after, False))
-        seen: dict[int, edge.Record] = {}
+        """What was said just before and after each place. Raises ``UnsupportedFilter``."""
         with self._engine:
             self._open_or_raise()
-            told = {
-                scope: self._told(
-                    query, scope, [each for each in places if each.scope == scope], within, seen
-                )
-                for scope in dict.fromkeys(each.scope for each in places)
-            }
-            found = [
-                [
-                    self._beside(query, place, told[place.scope], moments, within, seen, back=back)
-                    for moments, back in sides
-                ]
-                for place in places
-            ]
-            names = {name: seen[name].id for pair in found for side, _ in pair for _, name in side}
-            sketch_of = self._sketched(query, names, seen)
-        return [
-            Surroundings(
-                *(
-                    of_moments(side, sketch_of, moments, cut=cut)
-                    for (side, cut), (moments, _) in zip(pair, sides, strict=True)
-                )
-            )
-            for pair in found
-        ]
+            return self._reading.around(query, places, before=before, after=after, within=within)
 
     def read(self, query: IndexQuery, points: Sequence[str]) -> dict[str, Memory]:
         """The memories of points that the query found, as they are stored now."""
         with self._engine:
             self._open_or_raise()
-            found = {name: kept for name in points if (kept := self._memories.get(name))}
-            missing = [name for name in points if name not in found]
-            for record in self._retrieved(missing, fields=["record", "expired_at"]):
-                payload = record.payload
-                memory = decoded(payload["record"], payload["expired_at"])
-                name = str(record.id)
-                found[name] = memory
-                self._memories.put(name, memory)
-        return {name: each for name, each in found.items() if each.scope in query.scopes}
+            return self._reading.read(query, points)
 
     def memories_of(self, scope: str) -> list[Memory]:
         """Every version of every memory of a scope, in the order in which they were made."""
@@ -346,8 +270,7 @@ class EdgeIndex:
         with self._writing:
             with self._engine:
                 self._open_or_raise()
-                self._memories.clear()
-                self._sketches.clear()
+                self._reading.clear()
                 removed: list[Any] = []
                 for records in self._scrolled(with_payload=["digest"], condition=condition):
                     removed += records
@@ -402,75 +325,6 @@ class EdgeIndex:
             points.append(edge.Point(each.id, vectors, each.payload))
         return points
 
-    def _told(
-        self,
-        query: IndexQuery,
-        scope: str,
-        places: Sequence[Place],
-        within: int,
-        seen: dict[int, edge.Record],
-    ) -> list[tuple[int, int]] | None:
-        """(instant, name) of all that was said around places of a scope, in the order of time;
-        None where it is too much. The points are added to ``seen``."""
-        limit = _AROUND_A_PLACE * len(places)
-        request = scroll_windows(query, scope, windows_of(places, within), limit)
-        points, _ = self._call("searching", partial(self._shard.scroll, request))
-        return None if len(points) == limit else observed_of(points, seen)
-
-    def _beside(
-        self,
-        query: IndexQuery,
-        place: Place,
-        told: list[tuple[int, int]] | None,
-        moments: int,
-        within: int,
-        seen: dict[int, edge.Record],
-        *,
-        back: bool,
-    ) -> tuple[list[tuple[int, int]], bool]:
-        """(instant, name) next to a place on one side, nearest first; and whether a limit
-        cut them off."""
-        if not moments:
-            return [], False
-        if told is not None:
-            return nearest(told, place.at, moments, within, back=back), False
-        limit = asked_around(moments)
-        request = scroll_beside(query, place, limit, within, back=back)
-        points, _ = self._call("searching", partial(self._shard.scroll, request))
-        return observed_of(points, seen), len(points) == limit
-
-    def _sketched(
-        self, query: IndexQuery, ids: Mapping[int, Any], seen: Mapping[int, edge.Record]
-    ) -> dict[int, Sketch]:
-        """The sketches of points that a query found, but of those that it only seems to admit, by
-        name. Those that were ``seen`` came with their vectors."""
-        if rounds(query):
-            fit = admitted(query, [str(each) for each in ids.values()], self.read)
-            ids = {name: each for name, each in ids.items() if str(each) in fit}
-        known = {name: kept for name in ids if (kept := self._sketches.get(name)) is not None}
-        missing = [name for name in ids if name not in known]
-        records: list[Any] = [seen[name] for name in missing if name in seen]
-        unseen = [ids[name] for name in missing if name not in seen]
-        records += self._retrieved(unseen, vectors=OF_A_SKETCH)
-        points = [record.id for record in records]
-        vectors = [record.vector for record in records]
-        made = sketches(
-            query.scopes,
-            [str(each) for each in points],
-            [each["sketch"] for each in vectors],
-            [(each["bm25"].indices, each["bm25"].values) for each in vectors],
-        )
-        for point, sketch in zip(points, made, strict=True):
-            known[point.int] = sketch
-            self._sketches.put(point.int, sketch)
-        return known
-
-    def _more(
-        self, query: IndexQuery, channel: Channel, ids: dict[int, UUID], limit: int
-    ) -> list[Scored]:
-        (request,) = requests(query, (channel,), limit)
-        return scored_of(self._call("searching", partial(self._shard.query, request)), ids)
-
     def _settle(self) -> None:
         """After opening: finishes what a crash cut short, and counts."""
         if self._marker.unswept:
@@ -514,6 +368,7 @@ class EdgeIndex:
         with self._engine:
             point_to(self.path, target)
             old, self._shard, self._marker = self._shard, fresh, swept
+            self._reading = EdgeSearch(self.path, fresh)
             self._unflushed = 0
             old.close()
         sweep(self.path, keep=target)
@@ -545,16 +400,8 @@ class EdgeIndex:
     def _digests(self, ids: list[str]) -> dict[str, int]:
         return {
             str(record.id): record.payload["digest"]
-            for record in self._retrieved(ids, fields=["digest"])
+            for record in retrieved(self.path, self._shard, ids, fields=["digest"])
         }
-
-    def _retrieved(
-        self, ids: list[Any], vectors: Sequence[str] = (), fields: Sequence[str] = ()
-    ) -> list[Any]:
-        if not ids:
-            return []
-        wanted = {"with_payload": list(fields) or False, "with_vector": list(vectors) or False}
-        return self._call("reading", partial(self._shard.retrieve, ids, **wanted))
 
     def _write_marker(self) -> None:
         operation = edge.UpdateOperation.set_payload([MARKER], self._marker.payload())

@@ -13,6 +13,7 @@ from array import array
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from hashlib import blake2b
+from typing import get_args
 
 import msgspec
 import numpy as np
@@ -22,15 +23,19 @@ from memstream.processors.sentences import is_question
 from memstream.projections.facets import happened
 from memstream.projections.points import words_of
 from memstream.schemas.instants import OPEN_MICROS, to_micros
-from memstream.schemas.memories import Memory
+from memstream.schemas.memories import Memory, Status
 
-SKETCH_SIZE = 25
-"""Numbers in the vector: observed, start, end, scope and what is said take three each, the
-subject's words and the attribute two each, the length and the flags one."""
+SKETCH_SIZE = 31
+"""Numbers in the vector: the five instants, scope and what is said take three each, the subject's
+words and the attribute two each, the length and the flags one."""
 _NAMED = 3
+_INSTANTS = 5
 _LIMB = 21
 _MASK = (1 << _LIMB) - 1
-_TOLD, _ASKS, _DATED = 1, 2, 4
+_TOLD, _ASKS, _DATED, _STATUS = 1, 2, 4, 8
+_HALVED = 3 * (_INSTANTS + 2)
+_SINGLE = _HALVED + 2 * (_NAMED + 1)
+_STATUSES: tuple[Status, ...] = get_args(Status)
 
 
 class Sketch(msgspec.Struct, frozen=True, gc=False):
@@ -38,11 +43,12 @@ class Sketch(msgspec.Struct, frozen=True, gc=False):
 
     ``point`` is the id of its point (see ``point_id``); ``at`` when it was observed;
     [``start``, ``end``) when that took place of which it tells (see ``happened``), ``dated``
-    whether it names a time for it; ``said`` 62 bits that are the same for the same text about the
-    same subject; ``named`` the dimensions of the subject's words, of the first three of a long
-    name, ``attribute`` that of its attribute's name; ``length`` how many words it has; ``told``
-    whether it is an episode, ``asks`` whether that only asks; ``indices`` and ``weights`` its
-    lexical vector, as 32-bit numbers of this machine.
+    whether it names a time for it; [``valid_from``, ``valid_to``) and ``status`` are the memory's;
+    ``said`` 62 bits that are the same for the same text about the same subject; ``named`` the
+    dimensions of the subject's words, of the first three of a long name, ``attribute`` that of its
+    attribute's name; ``length`` how many words it has; ``told`` whether it is an episode, ``asks``
+    whether that only asks; ``indices`` and ``weights`` its lexical vector, as 32-bit numbers of
+    this machine.
     """
 
     point: str
@@ -50,6 +56,8 @@ class Sketch(msgspec.Struct, frozen=True, gc=False):
     at: int
     start: int
     end: int
+    valid_from: int
+    valid_to: int
     said: int
     named: tuple[int, ...]
     attribute: int
@@ -57,6 +65,7 @@ class Sketch(msgspec.Struct, frozen=True, gc=False):
     told: bool
     asks: bool
     dated: bool
+    status: Status
     indices: bytes
     weights: bytes
 
@@ -76,10 +85,13 @@ def vectors_of(memory: Memory) -> Vectors:
     told = memory.kind == "episode"
     asks = told and is_question(memory.value)
     flags = _TOLD * told | _ASKS * asks | _DATED * (memory.occurred is not None)
+    flags |= _STATUS * _STATUSES.index(memory.status)
     sketch = [
         *_instant_limbs(to_micros(memory.observed_at)),
         *_instant_limbs(start),
         *_instant_limbs(end),
+        *_instant_limbs(to_micros(memory.valid_from)),
+        *_instant_limbs(OPEN_MICROS if memory.valid_to is None else to_micros(memory.valid_to)),
         *_scope_limbs(memory.scope),
         *_limbs(_key(f"{memory.subject}\n{memory.text}")),
         *_named_limbs(memory.subject),
@@ -91,7 +103,7 @@ def vectors_of(memory: Memory) -> Vectors:
 
 
 def sketches(
-    scopes: Sequence[str],
+    scopes: Iterable[str],
     points: Sequence[str],
     vectors: Sequence[Sequence[float]],
     words: Iterable[tuple[Sequence[int], Sequence[float]]],
@@ -102,15 +114,16 @@ def sketches(
         return []
     path_of = {_key(path): path for path in scopes}
     columns = np.array(vectors).astype(np.int64).T
-    whole = (columns[0:15:3] << 2 * _LIMB) | (columns[1:15:3] << _LIMB) | columns[2:15:3]
-    whole[:3] -= OPEN_MICROS
-    dimensions = (columns[15:23:2] << 16) | columns[16:23:2]
+    high, middle, low = (columns[at:_HALVED:3] for at in range(3))
+    whole = (high << 2 * _LIMB) | (middle << _LIMB) | low
+    whole[:_INSTANTS] -= OPEN_MICROS
+    dimensions = (columns[_HALVED:_SINGLE:2] << 16) | columns[_HALVED + 1 : _SINGLE : 2]
     rows = zip(
         points,
         *whole.tolist(),
         dimensions[:_NAMED].T.tolist(),
         dimensions[_NAMED].tolist(),
-        *columns[23:].tolist(),
+        *columns[_SINGLE:].tolist(),
         words,
         strict=True,
     )
@@ -121,6 +134,8 @@ def sketches(
             at,
             start,
             end,
+            valid_from,
+            valid_to,
             said,
             tuple(filter(None, named)),
             attribute,
@@ -128,12 +143,24 @@ def sketches(
             bool(flags & _TOLD),
             bool(flags & _ASKS),
             bool(flags & _DATED),
+            _STATUSES[flags // _STATUS],
             array("I", indices).tobytes(),
             array("f", weights).tobytes(),
         )
-        for point, at, start, end, scope, said, named, attribute, length, flags, (
-            indices,
-            weights,
+        for (
+            point,
+            at,
+            start,
+            end,
+            valid_from,
+            valid_to,
+            scope,
+            said,
+            named,
+            attribute,
+            length,
+            flags,
+            (indices, weights),
         ) in rows
     ]
 

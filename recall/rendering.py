@@ -108,7 +108,12 @@ def line_of(item: Shown, number: int) -> str:
 
 def one_line(text: str) -> str:
     """The text on one line, without what nobody sees, and with its angle brackets escaped."""
-    return " ".join(text.translate(_UNSEEN).split()).translate(_BRACKETS)
+    if not (text.isascii() and text.isprintable()):
+        text = text.translate(_UNSEEN)
+    line = " ".join(text.split())
+    return (
+        line if line.isascii() and not ("<" in line or ">" in line) else line.translate(_BRACKETS)
+    )
 
 
 _BRACKETS = str.maketrans(

@@ -30,6 +30,7 @@ from thorough import first_of
 
 from memstream.processors.lexemes import lexemes
 from memstream.projections import in_edge
+from memstream.projections.edge_shard import retrieved
 from memstream.projections.embedders import Embedder, HashEmbedder, NoEmbedder
 from memstream.projections.in_edge import UPSERT_AT_ONCE, EdgeIndex
 from memstream.projections.points import point_id
@@ -329,9 +330,8 @@ def test_points_hold_what_other_readers_of_the_shard_need(tmp_path: Path) -> Non
     made = memory("m1", "a compass")
     index = opened(tmp_path)
     index.apply(steps(made))
-    payload = index._retrieved([point_id("m1", 1)], fields=["record", "tenant", "version", "seq"])[
-        0
-    ]
+    fields = ["record", "tenant", "version", "seq"]
+    (payload,) = retrieved(tmp_path, index._shard, [point_id("m1", 1)], fields=fields)
     assert payload.payload["tenant"] == "acme"
     assert (payload.payload["version"], payload.payload["seq"]) == (1, 1)
     assert msgspec.json.decode(payload.payload["record"])["text"] == "a compass"

@@ -1,0 +1,161 @@
+"""What an edge index has at hand is what its shard holds, whatever is written in between."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+from index_steps import DAY, START, memory, steps
+
+from memstream.processors.lexemes import lexemes
+from memstream.projections import edge_search
+from memstream.projections.edge_search import EdgeSearch
+from memstream.projections.embedders import HashEmbedder
+from memstream.projections.in_edge import EdgeIndex
+from memstream.projections.projection import Generation
+from memstream.projections.queries import LATEST, IndexQuery, Place
+from memstream.schemas.errors import ProjectionDamaged
+from memstream.schemas.instants import to_micros
+from memstream.schemas.memories import Memory
+
+EMBEDDER = HashEmbedder(16)
+SCOPES = ("acme/user:ada", "acme/user:bo", "beta/user:ada")
+WORDS = ("walnut", "saddle", "orchid", "compass")
+MINUTE = timedelta(minutes=1)
+
+
+@pytest.fixture
+def index(tmp_path: Path) -> Iterator[EdgeIndex]:
+    opened = EdgeIndex.open(tmp_path, Generation("p", EMBEDDER.identity, "s"), EMBEDDER)
+    yield opened
+    opened.close()
+
+
+def query(scope: str = SCOPES[0], valid_at: int | None = None) -> IndexQuery:
+    text = " ".join(WORDS)
+    return IndexQuery(
+        tenant=scope.partition("/")[0],
+        scopes=(scope,),
+        valid_at=valid_at,
+        known_at=LATEST,
+        lexemes=lexemes(text),
+        vector=EMBEDDER.query(text).tolist(),
+        limit=8,
+    )
+
+
+@st.composite
+def versions(draw: st.DrawFn) -> list[Memory]:
+    """Versions of a few memories, in the order in which they are made; no two make one version."""
+    made: list[Memory] = []
+    for number in range(draw(st.integers(1, 9))):
+        name = draw(st.sampled_from(("m1", "m2", "m3")))
+        days = draw(st.sampled_from((None, 2, 9)))
+        made.append(
+            memory(
+                name,
+                " ".join(draw(st.lists(st.sampled_from(WORDS), min_size=1, max_size=3))),
+                version=1 + sum(each.id == name for each in made),
+                # A memory stays in its scope for life.
+                scope=SCOPES[("m1", "m2", "m3").index(name)],
+                status=draw(st.sampled_from(("active", "active", "superseded"))),
+                kind=draw(st.sampled_from(("fact", "episode"))),
+                observed_at=START + draw(st.integers(0, 5)) * MINUTE,
+                valid_from=START + draw(st.sampled_from((0, 5))) * DAY,
+                valid_to=None if days is None else START + days * DAY,
+                created_at=START + number * DAY,
+            )
+        )
+    return made
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=40)
+@given(data=st.data())
+def test_what_is_at_hand_is_what_is_stored(
+    tmp_path_factory: pytest.TempPathFactory, data: st.DataObject
+) -> None:
+    path = tmp_path_factory.mktemp("index")
+    index = EdgeIndex.open(path, Generation("p", EMBEDDER.identity, "s"), EMBEDDER)
+    run = steps(*data.draw(versions()))
+    asked_at = data.draw(st.sampled_from((None, START + DAY, START + 7 * DAY)))
+    at = None if asked_at is None else to_micros(asked_at)
+    erased = data.draw(st.sampled_from((None, "m1", "m2")))
+    for each in run:
+        for _ in range(data.draw(st.integers(0, 2))):
+            index.search(query(valid_at=at))
+        index.apply([each])
+    if erased is not None:
+        index.erase(SCOPES[0], events=(), memories=(erased,))
+    for scope in SCOPES:
+        asked = query(scope, at)
+        cold = EdgeSearch(path, index._shard)
+        assert cold.search(asked) == index.search(asked) == index.search(asked)
+        places = [Place(scope, to_micros(START + minute * MINUTE)) for minute in (0, 3, 6)]
+        sides = {
+            "before": 2,
+            "after": 1,
+            "within": to_micros(START + 4 * MINUTE) - to_micros(START),
+        }
+        assert index._reading._at_hand is not None
+        assert cold._at_hand is None
+        assert cold.around(asked, places, **sides) == index.around(asked, places, **sides)
+    index.close()
+
+
+def test_a_store_that_grows_large_is_read_again(
+    index: EdgeIndex, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(edge_search, "SKETCHES_KEPT", 3)
+    made = [memory(f"m{at}", "walnut", observed_at=START + at * MINUTE) for at in range(5)]
+    index.apply(steps(*made[:3]))
+    before = [index.search(query())["bm25"] for _ in range(2)]
+    assert index._reading._at_hand is not None
+    index.apply(steps(*made[3:], first=4))
+    assert index._reading._at_hand is None
+    assert [len(each) for each in before] == [3, 3]
+    assert [len(index.search(query())["bm25"]) for _ in range(2)] == [5, 5]
+    assert index._reading._at_hand is None
+
+
+def test_after_a_failed_write_nothing_is_at_hand(
+    index: EdgeIndex, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first, second = (
+        memory("m1", "walnut"),
+        memory("m1", "saddle", version=2, created_at=START + DAY),
+    )
+    index.apply(steps(first))
+    for _ in range(2):
+        index.search(query())
+
+    def fails(doing: str, operation: object) -> None:
+        raise ProjectionDamaged("no space")
+
+    with monkeypatch.context() as broken:
+        broken.setattr(index, "_update", fails)
+        with pytest.raises(ProjectionDamaged):
+            index.apply(steps(second, first=2))
+    (hit,) = index.search(query())["bm25"]
+    assert index.read(query(), [hit.sketch.point])[hit.sketch.point] == first
+
+
+def test_the_idf_of_a_tenant_alone_is_that_of_a_tenant_among_others(index: EdgeIndex) -> None:
+    of_acme = [memory(f"m{at}", WORDS[at % 3]) for at in range(7)]
+    of_beta = [memory(f"n{at}", WORDS[0], scope=SCOPES[2]) for at in range(9)]
+    index.apply(steps(*of_acme))
+    alone = {hit.sketch.point: hit.score for hit in index.search(query())["bm25"]}
+    index.apply(steps(*of_beta, first=8))
+    assert {hit.sketch.point: hit.score for hit in index.search(query())["bm25"]} == alone
+    index.erase(SCOPES[0], events=(), memories=("m0",))
+    left = {hit.sketch.point: hit.score for hit in index.search(query())["bm25"]}
+    assert len(left) == 6
+    index.erase(SCOPES[2], events=(), memories=())
+    assert {hit.sketch.point: hit.score for hit in index.search(query())["bm25"]} == left
