@@ -1,4 +1,4 @@
-"""The Faust application: the two stages on Kafka. The only module that knows Faust.
+"""The Faust application: the two stages on Kafka. With ``faust_transport`` alone it knows Faust.
 
 A worker reads batches of a partition, lets a stage decide (``stages``), sends the stage's
 messages and its state's changelog, waits until the brokers have both, and only then lets Faust
@@ -24,14 +24,14 @@ from typing import Any, Literal
 import faust
 import msgspec
 import structlog
+from aiokafka.errors import KafkaError
 from faust.exceptions import ConsumerNotStarted
 from faust.stores.rocksdb import Store as RocksStore
-from faust.transport.drivers import aiokafka as driver
 from faust.types import TP, EventT
 
 from memstream.processors.pipeline import Pipeline
 from memstream.schemas.codec import Codec
-from memstream.schemas.errors import LogUnavailable
+from memstream.schemas.errors import LogUnavailable, MemstreamError
 from memstream.streams.changelog import (
     TERM_BYTES,
     TERM_KEY,
@@ -39,11 +39,18 @@ from memstream.streams.changelog import (
     InMemory,
     InRocks,
     PartitionTable,
-    Record,
     term_of,
 )
+from memstream.streams.faust_transport import Transport
 from memstream.streams.kafka_settings import KafkaSettings, tls_context
-from memstream.streams.kafka_topics import CANDIDATES, DEAD_LETTERS, EVENTS, MEMORIES
+from memstream.streams.kafka_topics import (
+    CANDIDATES,
+    DEAD_LETTERS,
+    EVENTS,
+    MEMORIES,
+    changelog_topic,
+    make_topics,
+)
 from memstream.streams.metrics import Reached
 from memstream.streams.scope_history import Message
 from memstream.streams.stages import BrokenSequence, Deriving, History, Resolving
@@ -58,6 +65,8 @@ TOO_MANY = 10
 behind anyway, and a full batch costs less."""
 MOST_SEEKS = 50
 """How often a message that did not come is asked for again."""
+LOOK_S = 5.0
+"""How often an idle stage looks whether there is something that does not come."""
 RETRY_S = (0.5, 1.0, 2.0, 5.0, 10.0)
 """Waits before a batch is taken again while the key ring or the log cannot be reached; after the
 last one the worker stops, and whoever supervises it starts it again."""
@@ -67,6 +76,10 @@ _LOGGER = structlog.get_logger(__name__)
 Store = Literal["rocksdb", "memory"]
 Watch = Callable[[str, int, Sequence[Message], Sequence[bytes], float], None]
 """Told of every batch: stage, partition, what it took, what it made, seconds."""
+
+
+class ChangelogMissing(MemstreamError):
+    """A partition came without that of its state's changelog, so it cannot be worked on."""
 
 
 class WorkerSettings(msgspec.Struct, frozen=True, kw_only=True):
@@ -101,6 +114,7 @@ class FaustWorker:
     ) -> None:
         self._watch = watch
         self.kafka = settings
+        self._generation = worker.generation
         self.app = _application(settings, worker)
         candidates = settings.topic(f"{worker.generation}.{CANDIDATES}")
         self._stages: list[_StageAgent] = [
@@ -134,8 +148,13 @@ class FaustWorker:
         self.app.on_partitions_revoked.connect(self._forget, weak=False)
 
     def run(self) -> None:
-        """Works until a signal says stop. Exits the process as Faust does: 0 after a drain. Log
-        lines go wherever the process has configured them to go."""
+        """Makes the changelogs where they are missing, and works until a signal says stop. Exits
+        the process as Faust does: 0 after a drain. Log lines go wherever the process has
+        configured them to go."""
+        stages = [each.name for each in self._stages]
+        make_topics(
+            self.kafka, [changelog_topic(self.kafka, self._generation, each) for each in stages]
+        )
         worker = faust.Worker(
             self.app, override_logging=False, redirect_stdouts=False, quiet=True, daemon=True
         )
@@ -192,6 +211,7 @@ class _StageAgent:
         self._arrived: deque[EventT[Any]] = deque()
         self._crashing: asyncio.Future[None] | None = None
         self._came, self._taken = asyncio.Event(), asyncio.Event()
+        self._deciding = False
         self._table: _TermedTable = app.Table(name, schema=_bytes_schema())
         app.agent(app.topic(source, schema=_bytes_schema()), name=name)(self._work)
 
@@ -205,15 +225,17 @@ class _StageAgent:
         self._missed.clear()
 
     async def _work(self, stream: Any) -> None:
-        """Takes in what comes; ``_batches`` does the work beside it.
+        """Takes in what comes; ``_batches`` does the work beside it, and ``_looks_after`` sees to
+        what does not come.
 
         Not Faust's ``take``: it acknowledges what it buffered also where nothing was done with
         it, when the worker stops or the agent fails. Nor is a batch filled from the stream: when a
         rebalance begins, the stream drops what it holds, and would not return to give the batch
         that the rebalance waits for.
         """
-        working = asyncio.create_task(self._batches())
-        working.add_done_callback(self._stopped)
+        beside = [asyncio.create_task(each) for each in (self._batches(), self._looks_after())]
+        for each in beside:
+            each.add_done_callback(self._stopped)
         try:
             async for event in stream.noack().events():
                 self._arrived.append(event)
@@ -222,12 +244,13 @@ class _StageAgent:
                     self._taken.clear()
                     await self._taken.wait()
         finally:
-            working.cancel()
+            for each in beside:
+                each.cancel()
 
-    def _stopped(self, working: asyncio.Task[None]) -> None:
+    def _stopped(self, beside: asyncio.Task[None]) -> None:
         """Without its batches the worker would only look as if it worked."""
-        if not working.cancelled() and working.exception() is not None:
-            self._crashing = asyncio.ensure_future(self._app.crash(working.exception()))
+        if not beside.cancelled() and beside.exception() is not None:
+            self._crashing = asyncio.ensure_future(self._app.crash(beside.exception()))
 
     async def _batches(self) -> None:
         """Batches until the worker stops: what arrives within ``LINGER_S``, and while ``TOO_MANY``
@@ -249,8 +272,10 @@ class _StageAgent:
                     by_partition.setdefault(each.message.partition, []).append(each)
                 else:  # of a partition that went meanwhile: it is read again by whoever has it
                     self._app.consumer._unacked_messages.discard(each.message)
+            self._deciding = True
             for each in await self._worked(by_partition):
                 each.ack()
+            self._deciding = False
 
     async def _worked(self, by_partition: Mapping[int, Sequence[EventT[Any]]]) -> list[EventT[Any]]:
         """Returns when the brokers have all that the events give; the events that count as taken.
@@ -325,7 +350,6 @@ class _StageAgent:
         from there, and nothing of the batch counts as taken: around a rebalance, Faust puts away
         what it has fetched, and does not always fetch it again. The topics have no gaps, since
         nothing writes to them in transactions and nothing is cut off."""
-        at = TP(self.source, partition)
         first = expected = self.next_offset(partition)
         for event in batch:
             if event.message.offset > expected:
@@ -335,6 +359,15 @@ class _StageAgent:
             self._next[partition] = expected
             self._missed.pop(partition, None)
             return True
+        for event in batch:
+            self._app.consumer._unacked_messages.discard(event.message)
+        await asyncio.sleep(LINGER_S * await self._read_again(partition, first, expected))
+        return False
+
+    async def _read_again(self, partition: int, first: int, expected: int) -> int:
+        """Has the messages of a partition fetched again from ``first`` on; how often that was done
+        since one was taken. Raises ``BrokenSequence`` where ``expected`` never comes."""
+        at = TP(self.source, partition)
         missed = self._missed[partition] = self._missed.get(partition, 0) + 1
         if missed > MOST_SEEKS:
             raise BrokenSequence(
@@ -342,11 +375,40 @@ class _StageAgent:
                 "after it do; mend: messages were removed from the topic; restore it from a copy"
             )
         _LOGGER.info("read_again", topic=at.topic, partition=partition, offset=first)
-        for event in batch:
-            self._app.consumer._unacked_messages.discard(event.message)
-        await self._app.consumer.seek(at, first)
-        await asyncio.sleep(LINGER_S * missed)
-        return False
+        await self._app.consumer.seek_wait({at: first})
+        return missed
+
+    async def _looks_after(self) -> None:
+        """Has messages fetched again that are there and do not come. ``_is_whole`` sees what is
+        missing before others; where Faust has put away the last ones of a partition, nothing comes
+        after them, for as long as nobody records anything."""
+        before: dict[TP, int] = {}
+        while True:
+            await asyncio.sleep(LOOK_S)
+            try:
+                waiting = await self._waiting()
+                for at, following in waiting.items():
+                    if before.get(at) == following and self._is_idle():
+                        await self._read_again(at.partition, following, following)
+                before = waiting
+            except KafkaError as error:  # no broker, or a rebalance began meanwhile
+                _LOGGER.info("not_looked_after", stage=self.name, error=repr(error))
+
+    async def _waiting(self) -> dict[TP, int]:
+        """The offset that comes next in each partition that has more, while the stage is idle."""
+        consumer = self._app.consumer
+        mine = [at for at in consumer.assignment() if at.topic == self.source]
+        if not mine or not self._is_idle():
+            return {}
+        ends = await consumer.highwaters(*mine)
+        following = {at: self.next_offset(at.partition) for at in mine}
+        return {at: offset for at, offset in following.items() if offset < (ends[at] or 0)}
+
+    def _is_idle(self) -> bool:
+        """Whether it has nothing to do and would take what comes."""
+        app = self._app
+        busy = self._came.is_set() or self._deciding or app.rebalancing or app.in_recovery
+        return not busy and bool(app.consumer.flow_active)
 
     async def _decided(
         self, partition: int, messages: Sequence[Message]
@@ -376,6 +438,12 @@ class _StageAgent:
         found = self._open.get(partition)
         if found is None:
             at = TP(self._changelog, partition)
+            if at not in self._app.consumer.assignment():
+                raise ChangelogMissing(
+                    f"topic {at.topic}, partition {partition}: the worker that leads the group "
+                    "does not know it yet, so the state of this partition would begin empty; "
+                    "mend: start the worker again"
+                )
             recovered: int | None = self._app.tables.recovery.active_offsets.get(at)
             table = PartitionTable(
                 lambda: self._table.entries(partition),
@@ -467,71 +535,6 @@ class _TermedTable(faust.Table[Any, Any]):
         await super().on_rebalance(assigned, revoked, newly_assigned, generation_id)
 
 
-class _Consumer(driver.Consumer):
-    """Knows which offsets the brokers have as committed: what Faust notes as committed counts
-    refused commits too."""
-
-    def __init__(self, *arguments: Any, **options: Any) -> None:
-        super().__init__(*arguments, **options)
-        self.confirmed: dict[TP, int] = {}
-
-    async def seek_to_committed(self) -> Mapping[TP, int]:
-        found: Mapping[TP, int] = await super().seek_to_committed()
-        self.confirmed = {tp: offset for tp, offset in found.items() if offset}
-        return found
-
-    async def _commit(self, offsets: Mapping[TP, int]) -> bool:
-        done: bool = await super()._commit(offsets)
-        if done:
-            self.confirmed.update(offsets)
-        return done
-
-    async def _add_gap(self, tp: TP, offset_from: int, offset_to: int) -> None:
-        """Messages that did not come do not count as done."""
-
-
-class _Producer(driver.Producer):
-    """Idempotent: a message that is sent again by the client stands once, and in order."""
-
-    def _settings_extra(self) -> Mapping[str, Any]:
-        return {"enable_idempotence": True}
-
-    async def send_all(
-        self, topic: str, partition: int, messages: Iterable[Record]
-    ) -> list[Awaitable[range]]:
-        """Sends (key, value, headers) in order, in batches that are full: several times cheaper
-        than one by one. Each awaitable is for one batch, and gives the offsets where it stands;
-        none where the broker had it already and no longer knows where."""
-        producer = self._ensure_producer()
-        sent: list[Awaitable[range]] = []
-        batch = producer.create_batch()
-
-        async def enqueue() -> Awaitable[range]:
-            stands = await producer.send_batch(batch, topic, partition=partition)
-            return _offsets(stands, batch.record_count())
-
-        for key, value, headers in messages:
-            given = {"key": key, "value": value, "timestamp": None, "headers": headers}
-            if batch.append(**given) is None:
-                sent.append(await enqueue())
-                batch = producer.create_batch()
-                batch.append(**given)
-        if batch.record_count():
-            batch.close()
-            sent.append(await enqueue())
-        return sent
-
-
-async def _offsets(first: Awaitable[Any], count: int) -> range:
-    start = int((await first).offset)
-    return range(start, start + count) if start >= 0 else range(0)
-
-
-class _Transport(driver.Transport):
-    Consumer = _Consumer
-    Producer = _Producer
-
-
 def _application(settings: KafkaSettings, worker: WorkerSettings) -> Any:
     worker.data_directory.mkdir(parents=True, exist_ok=True)
     app = faust.App(
@@ -561,7 +564,7 @@ def _application(settings: KafkaSettings, worker: WorkerSettings) -> Any:
         key_serializer="raw",
         value_serializer="raw",
     )
-    app.transport = _Transport(app.conf.broker_consumer, app)  # its producer is the app's
+    app.transport = Transport(app.conf.broker_consumer, app)  # its producer is the app's
     return app
 
 

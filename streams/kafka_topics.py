@@ -65,6 +65,21 @@ def derived_topics(settings: KafkaSettings, generation: str) -> tuple[TopicSpec,
     return _specs(settings, names)
 
 
+def changelog_topic(settings: KafkaSettings, generation: str, stage: str) -> TopicSpec:
+    """The topic that a stage's state is recovered from, under the name that Faust gives it. It has
+    to be there before a worker joins its group: the one that leads gives out the partitions of
+    topics that it knows, and without those of this one, whoever takes a partition over begins
+    without its state."""
+    kept = {
+        "cleanup.policy": "compact",
+        "min.insync.replicas": str(settings.min_insync),
+        "max.message.bytes": str(settings.max_message_bytes),
+        "unclean.leader.election.enable": "false",
+    }
+    name = f"{settings.group(generation)}-{stage}-changelog"
+    return TopicSpec(name, settings.partitions, settings.replication, kept)
+
+
 def generations(settings: KafkaSettings) -> list[str]:
     """The generations that have topics, whether or not anybody works on them."""
     with _administering(settings, "listed") as admin:

@@ -79,10 +79,14 @@ class Installation:
         self._memories = TopicReader(self.kafka, self.kafka.topic(f"{self.generation}.{MEMORIES}"))
         self._workers: list[WorkerProcess] = []
 
-    def worker(self, name: str, *, store: str = "rocksdb", standby: int = 0) -> WorkerProcess:
-        """Starts ``memstream worker --runtime faust``; a name's state directory is its own."""
+    def worker(
+        self, name: str, *, store: str = "rocksdb", standby: int = 0, before: str = ""
+    ) -> WorkerProcess:
+        """Starts ``memstream worker --runtime faust``; a name's state directory is its own.
+        ``before`` is Python that the process runs first."""
+        start = "from memstream.service.cli import main; main()"
         command = [
-            sys.executable, "-m", "memstream.service.cli", "worker", "--log-json",
+            sys.executable, "-c", f"{before}\n{start}", "worker", "--log-json",
             "--dir", str(self.directory / name), "--runtime", "faust", "--store", store,
             "--standby", str(standby), "--session-timeout", str(SESSION_S),
         ]  # fmt: skip

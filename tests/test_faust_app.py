@@ -12,10 +12,10 @@ import pytest
 from memstream.processors.standard import standard_pipeline
 from memstream.schemas.codec import Codec
 from memstream.streams import faust_app
-from memstream.streams.faust_app import FaustWorker, WorkerSettings
+from memstream.streams.faust_app import ChangelogMissing, FaustWorker, WorkerSettings
 from memstream.streams.kafka_reading import TopicReader
 from memstream.streams.kafka_settings import KafkaSettings
-from memstream.streams.kafka_topics import derived_topics, make_topics
+from memstream.streams.kafka_topics import changelog_topic, derived_topics, make_topics
 from memstream.streams.stages import BrokenSequence
 
 
@@ -76,8 +76,11 @@ class Consumer:
         self._unacked_messages: set[Any] = set()
         self.sought: list[int] = []
 
-    async def seek(self, at: Any, offset: int) -> None:
-        self.sought.append(offset)
+    async def seek_wait(self, places: dict[Any, int]) -> None:
+        self.sought += places.values()
+
+    def assignment(self) -> set[Any]:
+        return set()
 
 
 class Arrived:
@@ -128,6 +131,23 @@ def test_a_batch_gets_fuller_while_more_comes_than_can_be_decided(
     monkeypatch.setattr(stage, "_worked", worked)
     asyncio.run(work())
     assert batches == [first]
+
+
+def test_the_changelogs_are_made_under_the_names_that_faust_gives_them(tmp_path: Path) -> None:
+    """Before the worker joins: who leads a group gives out the partitions of topics it knows."""
+    settings = KafkaSettings(bootstrap="127.0.0.1:1")
+    for stage in worker(settings, tmp_path)._stages:
+        made = changelog_topic(settings, "g", stage.name)
+        assert made.name == stage._changelog
+        assert made.settings["cleanup.policy"] == "compact"
+
+
+def test_a_partition_without_its_changelog_is_not_worked_on(tmp_path: Path) -> None:
+    """Its state would begin empty, and what is decided would be something else."""
+    made = worker(KafkaSettings(bootstrap="127.0.0.1:1"), tmp_path)
+    made.app.consumer = Consumer("", None)
+    with pytest.raises(ChangelogMissing, match="deriving-changelog, partition 3"):
+        made._stages[0]._stage_of(3)
 
 
 class TestMessagesLeftOut:

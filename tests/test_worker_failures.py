@@ -72,6 +72,50 @@ def test_workers_that_join_and_leave_under_load(
     installation.settled(told)
 
 
+SEEKS_SLOWLY = """
+import asyncio
+from faust.transport.drivers import aiokafka as driver
+from memstream.streams import faust_app, faust_transport
+
+stage, consumer, place = faust_app._StageAgent, driver.Consumer, asyncio.Event()
+worked, sought = stage._worked, consumer.seek_to_committed
+
+async def held(self, batch):
+    await place.wait()
+    return await worked(self, batch)
+
+async def slowly(self):
+    await self.app._fetcher.maybe_start()  # as at every rebalance but the first
+    await asyncio.sleep(3)
+    self.app.loop.call_later(1, place.set)
+    return await sought(self)
+
+stage._worked, consumer.seek_to_committed, faust_app.MOST_IN_BATCH = held, slowly, 100
+"""
+"""Messages are fetched, and some taken, while Faust asks where to begin; it puts the others away
+when it knows: https://github.com/faust-streaming/faust/issues/596."""
+
+
+@pytest.mark.parametrize(
+    "only",
+    [
+        pytest.param("faust_app.LOOK_S = 3600", id="to the beginning"),
+        pytest.param(
+            "faust_app.LOOK_S = 1; faust_transport.Consumer.seek_to_committed = slowly",
+            id="an idle stage looks",
+        ),
+    ],
+)
+def test_what_came_while_a_worker_sought_its_place_comes_again(
+    installation: Installation, only: str
+) -> None:
+    """Also where nothing is recorded any more, and each of the two ways by itself."""
+    told = load(14, 400)
+    installation.record(told)
+    installation.worker("one", before=f"{SEEKS_SLOWLY}\n{only}")
+    installation.settled(told)
+
+
 @THOROUGH
 def test_a_table_that_is_lost_is_recovered_from_its_changelog(installation: Installation) -> None:
     told = load(13, 600)
