@@ -18,7 +18,9 @@ from memstream.processors.clauses import Clause, Speaker, dated_words, quoted_wo
 from memstream.processors.clauses_en import english_clauses
 from memstream.processors.clauses_zh import chinese_clauses
 from memstream.processors.dates import DateSpan, find_dates
+from memstream.processors.facts import CONTRARY, Fact, closed_by, ended_with
 from memstream.processors.names import NOT_CALLED, is_name_like
+from memstream.processors.qualifiers import is_qualified, set_apart
 from memstream.processors.regions import Value
 from memstream.processors.rule_files import Rule
 from memstream.processors.rules import Match, Rulebook
@@ -26,37 +28,6 @@ from memstream.processors.sentences import Sentence
 from memstream.processors.values import read_values
 from memstream.processors.words import Words
 from memstream.schemas.attributes import Attributes
-
-CONTRARY = ".not"
-"""What ends the name of a rule under which a denial states the contrary."""
-
-WITH_IT = ".with_it"
-"""What ends the name of a rule under which something ends together with what the rule ends."""
-
-
-class Fact(msgspec.Struct, frozen=True, gc=False, kw_only=True):
-    """What a rule read in one sentence. ``start`` and ``end`` are relative to the sentence."""
-
-    rule: Rule
-    attribute: str
-    value: str
-    spoken: str
-    subject: str
-    qualifier: str = ""
-    negative: bool = False
-    former: bool = False
-    dates: tuple[DateSpan, ...] = ()
-    reason: str = ""
-    previous: str = ""
-    species: str = ""
-    topic: str = ""
-    withdraws: bool = False
-    corrects: bool = False
-    """Where it is said to mend an earlier slip."""
-    beside: bool = False
-    """Where it is one of several values said in one list."""
-    start: int
-    end: int
 
 
 class Forms(msgspec.Struct, frozen=True):
@@ -281,6 +252,9 @@ class SentenceReading:
         """The dates of a clause that are known. Where the date is the value itself, a day and its
         month count without a time to reckon from too: they are the same from any."""
         known = [each for each in clause.dates if each.unresolved is None]
+        if rule.tense == "future" and self._anchor is not None:
+            now = self._anchor
+            return [each for each in known if each.end is None or each.end > now]
         if known or rule.dates != "value" or self._anchor is not None:
             return known
         language = self._book.language
@@ -334,7 +308,7 @@ class SentenceReading:
         if not values:
             return []
         topic = previous = species = ""
-        qualifier = clause.qualifier if rule.attribute in _QUALIFIED else ""
+        qualifier = clause.qualifier if is_qualified(rule) else ""
         also: list[tuple[str, Value]] = []
         for name, (start, end) in match.captures.items():
             if name == "value":
@@ -393,6 +367,8 @@ class SentenceReading:
             )
             for value in values
         ]
+        if is_qualified(rule):
+            facts = [set_apart(fact, clause, self._text, self._words, book) for fact in facts]
         for name, value in also:
             if facts[0].negative:
                 continue
@@ -402,26 +378,8 @@ class SentenceReading:
                     beside=False, end=value.end, previous="",
                 )
             )  # fmt: skip
-        if facts[0].negative or facts[0].former:
-            facts += [other for each in tuple(facts) for other in self._ended_with(each)]
-        return facts
-
-    def _ended_with(self, fact: Fact) -> list[Fact]:
-        """What ends with a value that ended: the title with the job."""
-        rule = msgspec.structs.replace(
-            fact.rule, id=f"{fact.rule.id}{WITH_IT}", planned="", text="", text_not=""
-        )
-        found: list[Fact] = []
-        for attribute, values in fact.rule.ends_too.items():
-            for each in values:
-                value = each.replace("{value}", fact.value)
-                found.append(
-                    msgspec.structs.replace(
-                        fact, rule=rule, attribute=attribute, value=value, spoken=value,
-                        beside=False, qualifier="", negative=True,
-                    )
-                )  # fmt: skip
-        return found
+        with_it = ended_with if facts[0].negative or facts[0].former else closed_by
+        return facts + [other for each in facts for other in with_it(each)]
 
     def _has_one_value(self, attribute: str) -> bool:
         return self._forms.attributes.get(attribute).cardinality == "one"
@@ -450,7 +408,7 @@ class SentenceReading:
         if "value" in match.captures:
             start, end = match.captures["value"]
             kind = match.kinds["value"]
-            if end == len(words) and clause.ended_by in _LEFT_OPEN.get(kind, ()):
+            if end == len(words) and self._is_left_open(clause, kind):
                 return []
             found = read_values(self._text, words, start, end, kind, rule, self._book)
             if (
@@ -475,6 +433,17 @@ class SentenceReading:
             said = self._text[start_char:end_char]
             return [Value(said, said, start_char, end_char)]
         return [Value(rule.fixed, rule.fixed, start_char, end_char)] if rule.fixed else []
+
+    def _is_left_open(self, clause: Clause, kind: str) -> bool:
+        """Whether what ends the clause shows that a value before it is not all that was meant: the
+        Rex of "a dog named Rex and Max is a cat", and not that of "named Rex and I live here"."""
+        if clause.ended_by not in _LEFT_OPEN.get(kind, ()):
+            return False
+        at = self.clauses.index(clause) + 1
+        if kind != "name" or at >= len(self.clauses):
+            return True
+        following = self.clauses[at].spoken
+        return following.raw[0][:1].isupper() and following.norm[0] not in _OWN_SUBJECTS
 
     def _frequency(self, words: Words, match: Match) -> str:
         """How often, in the speaker's words: the entry of the list beside the value."""
@@ -563,10 +532,10 @@ _LEFT_OPEN = {
     "name": frozenset(("and", "or")),
 }
 """What ends a clause so that a value before it is not all that was meant."""
+_OWN_SUBJECTS = frozenset("i we my our he she they it his her their its".split())
 _CONTRASTS = ("不是", "而不是", "not")
 _REASONS = frozenset(("because", "因为", "由于"))
 _BEFORE_CONTRAST = frozenset("not in at to for as from with on the 是 在".split())
-_QUALIFIED = frozenset(("wake_time", "sleep_time", "habit"))
 _INTRODUCTION = Rule(id="name.introduced", say=(), confidence=0.8)
 _PARTED = Rule(id="pet.parted", say=(), tense="change", polarity="negative")
 _AFTER_NAME = re.compile(r"[.,;!?)。，！]|$| and | but | who ")

@@ -36,6 +36,7 @@ class Clause:
 
     __slots__ = (
         "alive", "correction", "dates", "ended_by", "filler", "former", "lead", "name", "negated",
+        "only_dates",
         "qualifier", "reason", "relation", "spoken", "subject", "who", "words",
     )  # fmt: skip
 
@@ -57,6 +58,7 @@ class Clause:
         self.alive = True
         self.correction = False
         self.filler = False
+        self.only_dates = False
         self.reason = ""
 
     def add(self, words: Words, index: int) -> None:
@@ -76,6 +78,7 @@ def dated_words(words: Words, dates: Sequence[DateSpan], book: Rulebook) -> Date
     taken: set[int] = set()
     by_word: dict[int, DateSpan] = {}
     before = book.phrase_list("date_prepositions")
+    begins = book.phrase_list("date_beginnings")
     index = 0
     for date in dates:
         if date.text in book.labels:
@@ -95,7 +98,17 @@ def dated_words(words: Words, dates: Sequence[DateSpan], book: Rulebook) -> Date
         ):
             first -= 1
             taken.add(first)
+        if (
+            first > 0
+            and words.norm[first - 1] in begins
+            and words.norm[first - 2 : first - 1] not in _BE
+        ):
+            taken.add(first - 1)
     return Dated(frozenset(taken), by_word)
+
+
+_BE = (["am"], ["is"], ["are"], ["be"], ["'m"], ["'s"], ["'re"])
+"""After one of these "starting" is a verb of its own: "I'm starting on Monday"."""
 
 
 def quoted_words(words: Words, quotes: Sequence[tuple[int, int]]) -> frozenset[int]:

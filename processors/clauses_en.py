@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 from memstream.processors.clauses import (
     Clause,
     Dated,
@@ -20,6 +22,7 @@ def english_clauses(
 ) -> list[Clause]:
     """The clauses of one sentence, in order; those that assert nothing are not ``alive``."""
     found = _split(words, dated, quoted, book)
+    _carry_dates(found, words, dated, book)
     _guard(found, words, dated, book)
     before: Clause | None = None
     for clause in found:
@@ -58,7 +61,7 @@ def _split(words: Words, dated: Dated, quoted: frozenset[int], book: Rulebook) -
             after = norm[following] if following < len(norm) else ""
             starts = (
                 after in comma_joins
-                or _starts_clause(words, following, book)
+                or _starts_clause(words, _after_dates(words, following, dated, book), book)
                 or (len(clause.spoken) == 1 and clause.spoken.raw[0][:1].isupper())
                 or (asks and bool(questions.length_at(norm, following)))
                 or _ends_in_filler(words, following, book)
@@ -67,7 +70,8 @@ def _split(words: Words, dated: Dated, quoted: frozenset[int], book: Rulebook) -
         elif word in always and (len(clause.spoken) or clause.lead):
             starts = True
         elif word in joins:
-            starts = _starts_clause(words, following, book, joined=True)
+            begin = _after_dates(words, following, dated, book)
+            starts = _starts_clause(words, begin, book, joined=begin == following)
         else:
             starts = False
         if starts:
@@ -79,6 +83,18 @@ def _split(words: Words, dated: Dated, quoted: frozenset[int], book: Rulebook) -
         else:
             clause.add(words, index)
     return [clause for clause in found if len(clause.spoken)]
+
+
+def _carry_dates(found: list[Clause], words: Words, dated: Dated, book: Rulebook) -> None:
+    """Gives a date that stands alone before a comma to the clause behind it: "In May, I moved"."""
+    taken = {words.start[index] for index in dated.taken}
+    for clause, following in pairwise(found):
+        spoken = without(clause.spoken, taken)
+        alone = clause.dates and skip(book, "openers", spoken, 0) == len(spoken)
+        if alone and following.lead == ",":
+            following.dates[:0] = clause.dates
+            clause.dates = []
+            clause.only_dates = True
 
 
 _ENDS = frozenset(
@@ -124,6 +140,16 @@ def _starts_clause(words: Words, index: int, book: Rulebook, *, joined: bool = F
     return False
 
 
+def _after_dates(words: Words, index: int, dated: Dated, book: Rulebook) -> int:
+    """Where the clause goes on whose first words say when: "in summer I live there"."""
+    while index < len(words):
+        length = 1 if index in dated.taken else qualifier_at(book, words, index)[1]
+        if not length:
+            break
+        index += length
+    return index
+
+
 _BOUND_ONLY = frozenset(("'s", "been"))
 
 
@@ -161,7 +187,7 @@ def _guard(found: list[Clause], words: Words, dated: Dated, book: Rulebook) -> N
         spoken = without(clause.spoken, taken)
         start = skip(book, "openers", spoken, 0)
         first = spoken.norm[start] if start < len(spoken) else ""
-        clause.filler = _is_filler(spoken, book)
+        clause.filler = clause.only_dates or _is_filler(spoken, book)
         clause.correction = book.phrase_list("corrections").anywhere(spoken.norm)
         if clause.lead == ":" and not (
             previous is None
@@ -369,6 +395,11 @@ def _read_predicate(clause: Clause, spoken: Words, start: int, book: Rulebook) -
         elif word == "used" and following == "to" and not chosen:
             clause.former = True
             at += 2
+        elif word in ("will", "'ll") and following in ("not", "never") and not chosen:
+            clause.negated = True
+            chosen.append(at)
+            at += 2
+            clause.alive = clause.alive and _is_plain_negation(spoken, at)
         elif word == "no" and following == "longer":
             clause.negated = True
             at += 2

@@ -35,6 +35,7 @@ class DateSpan(msgspec.Struct, frozen=True, gc=False):
     "week", "month", "quarter", "season", "year", "decade", "century" or, for anything else,
     "range". `relative` tells that the reading hangs on the anchor. `recurs` tells that the
     words name a day of every year ("my birthday is on May 5"), so that its year means nothing.
+    `begins` tells that the words before it make it the beginning of something ("as of June").
     """
 
     start_char: int
@@ -46,6 +47,7 @@ class DateSpan(msgspec.Struct, frozen=True, gc=False):
     unresolved: str | None
     relative: bool
     recurs: bool = False
+    begins: bool = False
 
 
 def find_dates(text: str, anchor: datetime | None, language: str | None = None) -> list[DateSpan]:
@@ -106,15 +108,40 @@ def _looks_ahead(text: str, expression: Expression, context: Context) -> bool:
     """Whether an expression means its next occurrence where no word tells the tense: a deadline
     does, and the date of something arranged, where that is nearer than the last one."""
     meaning = expression.meaning
-    if expression.is_deadline():
+    begins = _begins(text, expression)
+    weekly = isinstance(meaning, Open) and meaning.cycle == "week"
+    if expression.is_deadline() or begins == "starting" or (begins == "since" and weekly):
         return True
     if not isinstance(meaning, Open) or meaning.cycle != "year":
         return False
-    if not scheduled(text, expression.start, expression.end):
+    if begins not in ("as", "since") and not scheduled(text, expression.start, expression.end):
         return False
     today = context.today
     ahead, behind = (occurrence(meaning, today, future) for future in (True, False))
     return ahead.start - today < today - behind.end
+
+
+def _begins(text: str, expression: Expression) -> str:
+    """The word by which something begins at an expression, empty for none: "as" for "as of June",
+    "since" for 从六月起, "from" where it may also be no more than "the letter from May"."""
+    if expression.bound == "since":
+        behind = text[expression.end : expression.end + 12]
+        return (
+            "since"
+            if _SINCE.search(text, 0, expression.end) and not _LASTING.search(behind)
+            else ""
+        )
+    found = _BEGINS.search(text[max(0, expression.start - 24) : expression.start])
+    return "" if found is None or found.lastgroup is None else found.lastgroup
+
+
+_SINCE = re.compile("(?:起|开始| on| onwards?| forward)$")
+_LASTING = re.compile("^[^，。！？,.!?]{0,6}?(?:就|一直|都)")
+_BEGINS = re.compile(
+    r"(?:(?P<starting>(?:(?:^|[.!?;:,] ?|\band |\bbut |\bso )from|starting|beginning|commencing"
+    r"|effective)(?: (?:on|in|at|from))?)|\b(?P<as>as (?:of|from))|\b(?P<from>from))(?: the)? $",
+    re.IGNORECASE,
+)
 
 
 def _resolved(text: str, expression: Expression, now: datetime | None, zone: tzinfo) -> DateSpan:
@@ -122,6 +149,7 @@ def _resolved(text: str, expression: Expression, now: datetime | None, zone: tzi
     start: datetime | None = None
     end: datetime | None = None
     reason: str | None = None
+    begins = _begins(text, expression)
     unit = expression.meaning.unit
     try:
         found = settle(expression.meaning, context, future=_looks_ahead(text, expression, context))
@@ -143,7 +171,12 @@ def _resolved(text: str, expression: Expression, now: datetime | None, zone: tzi
         unresolved=reason,
         relative=context.used,
         recurs=context.used and _recurs(text, expression),
+        begins=begins in ("starting", "as") or (begins == "from" and _is_ahead(start, now, zone)),
     )
+
+
+def _is_ahead(start: datetime | None, now: datetime | None, zone: tzinfo) -> bool:
+    return start is not None and now is not None and start > now.replace(tzinfo=zone)
 
 
 def _recurs(text: str, expression: Expression) -> bool:

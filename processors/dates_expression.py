@@ -27,7 +27,7 @@ class Expression:
     tense: Callable[[str, int, int], bool | None]
 
     def spoken_tense(self, text: str) -> bool | None:
-        if self.bound == "since":
+        if self.bound == "since" and not text.endswith(_MAY_BEGIN, self.start, self.end):
             return False
         return self.tense(text, self.start, self.end)
 
@@ -44,3 +44,7 @@ class Expression:
         if self.bound in ("before", "until"):
             return None, found.edge
         return found.start, found.end
+
+
+_MAY_BEGIN = ("起", "开始", " on", " onward", " onwards", " forward")
+"""What ends an open expression that may lie ahead as well as behind: "from June on"."""

@@ -5,12 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
+from itertools import chain
 
 import msgspec
 
 from memstream.processors.clauses import skip
-from memstream.processors.dates import find_dates
+from memstream.processors.dates import DateSpan, find_dates
 from memstream.processors.moments import annotated, occurred
+from memstream.processors.repairs import Repairs
 from memstream.processors.rule_files import Language
 from memstream.processors.rules import Rulebook
 from memstream.processors.sentences import Sentence, is_question, language_of
@@ -92,10 +94,12 @@ def remainder(
     keep: Sequence[bool],
     speaker: str,
     anchor: datetime | None,
+    repairs: Mapping[Language, Repairs],
 ) -> Remainder | None:
     """The kept sentences as one text. None where nothing is kept.
 
-    ``speaker`` is "user", "assistant", "system", or a name. Equal sentences are kept once.
+    ``speaker`` is "user", "assistant", "system", or a name. Equal sentences are kept once. A date
+    that is put right at once ("on Monday, sorry, Tuesday") is no time at which anything took place.
     """
     chosen: list[tuple[int, Sentence]] = []
     seen: set[str] = set()
@@ -108,13 +112,19 @@ def remainder(
     zone = UTC if anchor is None or anchor.tzinfo is None else anchor.tzinfo
     plain: list[str] = []
     dated: list[str] = []
-    spans = []
+    spans: list[Sequence[DateSpan]] = []
     before: tuple[int, Sentence] | None = None
     for at, sentence in chosen:
         joint = "" if before is None else _joint(whole, before, at, sentence)
         language = language_of(sentence.text)
         dates = [] if sentence.kind == "code" else find_dates(sentence.text, anchor, language)
-        spans.extend(dates)
+        meant = repairs[language].redated_within(sentence.text, anchor) if dates else None
+        spans.append(dates if meant is None else find_dates(meant, anchor, language))
+        if dates and meant is None and before is not None and before[0] + 1 == at:
+            earlier = before[1].text.rstrip(".。!！ ")
+            meant = repairs[language].redated_after(earlier, sentence.text, anchor)
+            if meant is not None:
+                spans[-2:] = [find_dates(meant, anchor, language)]
         plain += [joint, sentence.text]
         dated += [joint, annotated(sentence.text, dates, zone, language)]
         before = (at, sentence)
@@ -122,7 +132,8 @@ def remainder(
     language = language_of(value)
     label = _LABELS.get((speaker, language), speaker)
     text = f"{label}{': ' if language == 'en' else '：'}{''.join(dated)}"
-    return Remainder(value, text, chosen[0][1].start, chosen[-1][1].end, language, occurred(spans))
+    took_place = occurred([*chain.from_iterable(spans)])
+    return Remainder(value, text, chosen[0][1].start, chosen[-1][1].end, language, took_place)
 
 
 def _joint(whole: str, before: tuple[int, Sentence], at: int, sentence: Sentence) -> str:

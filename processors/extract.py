@@ -50,7 +50,7 @@ __all__ = ["Extract", "Reader"]
 
 LONGEST_CONTEXT = 2000
 """Characters of a turn that go with each of its assertions, to find it by."""
-_VERSION = 5
+_VERSION = 6
 _LANGUAGES: tuple[Language, ...] = ("en", "zh")
 _STANDINGS: dict[str, Standing] = {
     "stored": "admitted",
@@ -115,6 +115,7 @@ class Reader:
         self._statements: dict[Language, Statements] = {
             language: Statements(_book(language, files), attributes) for language in _LANGUAGES
         }
+        self._repairs = {language: each.repairs for language, each in self._statements.items()}
         self._turns = TurnReading(self._statements, attributes)
         self.books: dict[Language, Rulebook] = {
             language: each.book for language, each in self._statements.items()
@@ -292,7 +293,7 @@ class Reader:
         if isinstance(event.data, ToolReturned):
             anchor = event.time if event.data.observed_known else None
         keep = kept(found, left, self.books)
-        rest = remainder(whole, found, keep, speaker, anchor)
+        rest = remainder(whole, found, keep, speaker, anchor, self._repairs)
         return [] if rest is None else [_episode(event, whole, rest, speaker)]
 
     def _stated(self, event: Event, data: MemoryStated) -> list[Assertion]:

@@ -35,6 +35,8 @@ def validity_of(
         return open_ended
     zone = observed.tzinfo or UTC
     start, end = date.start, date.end
+    if date.begins and not former and tense != "past":
+        end, date = None, msgspec.structs.replace(date, end=None)
     if start is None:
         assert end is not None
         if end > observed and tense == "present" and not former:

@@ -52,8 +52,8 @@ class Region:
         stops = self.book.phrase_list("value_stops")
         reasons = self.book.phrase_list("reasons")
         for at in range(start, end):
-            gap = at > start and self.text[self.words.end[at - 1] : self.words.start[at]].strip()
-            if gap:
+            gap = self.text[self.words.end[at - 1] : self.words.start[at]] if at > start else ""
+            if gap.strip() and gap.strip().lower() not in self.book.labels:
                 return at
             if at == start and norm[at] not in self.rule.stops:
                 continue
@@ -140,8 +140,8 @@ def determiners(region: Region) -> int:
 
 
 def _is_title(region: Region, at: int) -> bool:
-    """ "The Hague": a capital after the first word of a sentence keeps its article."""
-    return region.raw[at][:1].isupper() and len(region.raw[at]) > 1
+    """ "The Hague", "A positive": what has a capital within a sentence is no article."""
+    return region.raw[at][:1].isupper() and (len(region.raw[at]) > 1 or region.start + at > 0)
 
 
 def parts(region: Region) -> list[Region]:

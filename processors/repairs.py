@@ -241,6 +241,19 @@ class Repairs:
             found.append(before[: year.start()] + right + before[year.end() :])
         return found
 
+    def redated_within(self, text: str, anchor: datetime | None) -> str | None:
+        """The sentence with the date that is meant in place of the one that a slip in it names."""
+        slip = self.within(text)
+        found = None if slip is None else self.redated(*slip, anchor)
+        return found[0] if found else None
+
+    def redated_after(self, before: str, text: str, anchor: datetime | None) -> str | None:
+        """The sentence ``before`` with the date by which ``text`` puts it right; None where
+        ``text`` does nothing of the kind."""
+        after = self.at_start(text)
+        found = None if after is None else self.redated(before, after, anchor)
+        return found[0] if found else None
+
     def completed(self, before: str, after: str, anchor: datetime | None) -> str | None:
         """The one statement that both make where a number or a date at the end of ``before`` makes
         place for that at the beginning of ``after``; None where none does."""

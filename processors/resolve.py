@@ -62,7 +62,7 @@ class Resolve:
     """The processor. ``attributes`` tells how many values an attribute has."""
 
     name = "resolve"
-    version = 5
+    version = 6
 
     def __init__(self, attributes: Attributes | None = None) -> None:
         self.attributes = attributes or builtin()
@@ -117,17 +117,15 @@ class Resolve:
             state.put(index, LanesOf((*lanes.keys, place)))
 
     def _lane_key(self, assertion: Assertion) -> str:
-        one = bool(assertion.attribute) and (
-            self.attributes.get(assertion.attribute).cardinality == "one"
-        )
-        value = "" if one else derived_id(content_key(assertion.value))
-        qualifier = assertion.qualifier if one else ""
+        attribute = self.attributes.get(assertion.attribute)
+        one = bool(assertion.attribute) and attribute.cardinality == "one"
+        alone = not (one or attribute.together)
+        value = derived_id(content_key(assertion.value)) if alone else ""
         return key(
             assertion.scope,
             "lane",
             content_key(assertion.subject),
             self.attributes.place(assertion.attribute),
-            content_key(qualifier),
             value,
         )
 
@@ -179,7 +177,9 @@ class Resolve:
     def _recomputed(self, state: State, place: str, lane: Lane, cause: Event) -> Iterator[Event]:
         """The events by which the lane's memories become what its assertions now say."""
         reviews = _reviews_of(state, lane)
-        spans = {_memory_id(span.opener): span for span in timeline(lane.assertions, reviews)}
+        together = self.attributes.get(lane.assertions[0].attribute).together
+        timed = timeline(lane.assertions, reviews, together=together)
+        spans = {_memory_id(span.opener): span for span in timed}
         versions = {each.id: each.version for each in lane.known}
         signatures = {each.id: each.signature for each in lane.known}
         home = {

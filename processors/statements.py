@@ -13,9 +13,11 @@ import msgspec
 
 from memstream.processors import aspects
 from memstream.processors.animals import Animals
-from memstream.processors.clause_reading import Fact, Forms, SentenceReading
+from memstream.processors.clause_reading import Forms, SentenceReading
 from memstream.processors.clauses import Speaker
+from memstream.processors.contrasts import Contrasts
 from memstream.processors.emphases import Emphases
+from memstream.processors.facts import Fact
 from memstream.processors.introductions import Introductions
 from memstream.processors.repairs import Repairs
 from memstream.processors.rule_files import InvalidRule
@@ -60,11 +62,13 @@ class Statements:
                 )
         for rule in book.rules:
             ended = [*rule.ends, *(each for each, values in rule.ends_too.items() if "" in values)]
-            many = [each for each in ended if attributes.get(each).cardinality != "one"]
+            ended += [each for closed in rule.closes.values() for each in closed]
+            many = [each for each in ended if not attributes.get(each).can_end_unnamed]
             if many or (rule.ends and rule.attribute):
                 raise InvalidRule(
-                    f"rule {rule.id}: 'ends' stands in place of 'attribute', and it and the empty "
-                    f"values of 'ends_too' are for attributes of one value; mend: take out "
+                    f"rule {rule.id}: 'ends' stands in place of 'attribute', and it, 'closes' and "
+                    f"the empty values of 'ends_too' are for attributes of one value or "
+                    f"'together'; mend: take out "
                     f"{', '.join(many) or 'attribute'}"
                 )
         self.attributes = attributes
@@ -84,6 +88,7 @@ class Statements:
         self.repairs = Repairs(book)
         self.introductions = Introductions(book)
         self.emphases = Emphases(book)
+        self.contrasts = Contrasts(book)
         self._meant = (MEANT_EN,) if book.language == "en" else (MEANT_ZH, MEANT_ZH_ALONE)
 
     def read(
@@ -93,7 +98,7 @@ class Statements:
         emphatic = self.emphases.meant(sentence.text)
         if emphatic is not None:
             return self._read(reworded(sentence, emphatic), speaker, anchor, correcting)
-        instead = self.repairs.named_instead(sentence.text)
+        instead = self.repairs.named_instead(sentence.text) or self.contrasts.turned(sentence.text)
         if instead is not None:
             return self._read(reworded(sentence, instead), speaker, anchor, correcting)
         slip = self.repairs.within(sentence.text)

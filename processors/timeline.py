@@ -1,11 +1,11 @@
 """The interval algebra: the timeline of one lane as a pure function of its set of assertions.
 
-A lane is what competes for the same place: a slot (scope, subject, attribute, qualifier) where
-the attribute has one value, and (scope, subject, attribute, value) where it has many, in which
-each qualifier stands by itself and a denial that names none ends them all; an attribute and its
-opposite share their lanes, so values are equal under the same attribute only. Assertions are read
-in the order (valid_from, observed_at, event, ordinal), whatever order they arrived in, so the
-result depends on the set alone.
+A lane is what competes for the same place: a slot (scope, subject, attribute) where the attribute
+has one value, and (scope, subject, attribute, value) where it has many. In both each qualifier
+stands by itself, and a denial that names none ends them all. An attribute and its opposite share
+their lanes, so values are equal under the same attribute only. Assertions are read in the order
+(valid_from, observed_at, event, ordinal), whatever order they arrived in, so the result depends on
+the set alone.
 
 The rules, in the order they apply:
 
@@ -18,7 +18,9 @@ The rules, in the order they apply:
 4. An equal value that overlaps or touches adds support.
 5. A different value that overlaps closes the earlier one at its own start; so does a negation.
    Values of one list ("I work at X and Y") hold side by side: each is ended by its own negation,
-   and all of them by the next value that is none of them.
+   and all of them by the next value that is none of them. Where the same event denies another
+   value by name ("I quit X and joined Y"), the new one replaces that one only. In a lane of values
+   that stand side by side ("together"), only what is denied ends.
 6. A less trusted source closes nothing: it is contested and kept beside.
 7. Disjoint intervals never conflict.
 """
@@ -84,9 +86,13 @@ def order_of(assertion: Assertion) -> tuple[datetime, datetime, str, int]:
 
 
 def timeline(
-    assertions: Iterable[Assertion], reviews: Mapping[str, Review] | None = None
+    assertions: Iterable[Assertion],
+    reviews: Mapping[str, Review] | None = None,
+    *,
+    together: bool = False,
 ) -> list[Span]:
-    """The spans of one lane, in order. ``reviews`` are by event id; see the module's rules."""
+    """The spans of one lane, in order. ``reviews`` are by event id, ``together`` tells that its
+    values stand side by side; see the module's rules."""
     reviews = reviews or {}
     ordered = sorted(assertions, key=order_of)
     if len(ordered) == 1 and _stands_alone(ordered[0]):
@@ -109,7 +115,7 @@ def timeline(
         else:
             admitted.append(msgspec.structs.replace(assertion, trust=review.trust))
     standing = _after_withdrawals(admitted, apart)
-    spans = _walk(_placed(standing), apart) + apart.spans()
+    spans = _walk(_placed(standing, together), apart, together) + apart.spans()
     return sorted(spans, key=lambda span: order_of(span.opener))
 
 
@@ -257,10 +263,14 @@ SHORTEST_BELATED, LONGEST_BELATED = timedelta(days=7), timedelta(days=31)
 the interval is, within these."""
 
 
-def _placed(ordered: list[Assertion]) -> list[Assertion]:
+def _placed(ordered: list[Assertion], together: bool) -> list[Assertion]:
     """The assertions with every change placed within its interval, and what a change had ended
     before it was said placed where that interval begins; in order again."""
-    changes = [each for each in ordered if _end_of_change(each) is not None]
+    changes = [
+        each
+        for each in ordered
+        if _end_of_change(each) is not None and not (together and each.polarity == "positive")
+    ]
     if not changes:
         return ordered
     placed: list[Assertion] = []
@@ -268,7 +278,8 @@ def _placed(ordered: list[Assertion]) -> list[Assertion]:
         ended_by = [change.valid_from for change in changes if _had_ended(each, change)]
         if ended_by:
             each = msgspec.structs.replace(each, valid_from=min(ended_by))
-        placed.append(_after_what_held(each, ordered))
+        stays = together and each.polarity == "positive"
+        placed.append(each if stays else _after_what_held(each, ordered))
     return sorted(placed, key=order_of)
 
 
@@ -317,27 +328,34 @@ def _had_ended(each: Assertion, change: Assertion) -> bool:
 
 
 def _told_before(each: Assertion, change: Assertion) -> bool:
-    """Whether it was said earlier; in one event, earlier in its text, where the change says what
-    came instead ("I live in Rome. I moved to Milan last week")."""
+    """Whether it was said earlier; in one event, earlier in its text ("I live in Rome. I moved to
+    Milan last week", "I work at X. I got fired yesterday")."""
     if each.event != change.event:
         return each.observed_at < change.observed_at
-    return each.ordinal < change.ordinal and change.polarity == "positive"
+    return each.ordinal < change.ordinal
 
 
 def _concerns(change: Assertion, each: Assertion) -> bool:
     """Whether a change would end a value: it denies that one, or any, or states another."""
     if change.polarity == "negative":
         return _covers(change, _key(each))
-    return _key(each)[:2] != _key(change)[:2]
+    return _compete(_key(each), _key(change))
 
 
-def _walk(ordered: list[Assertion], apart: _Groups) -> list[Span]:
+def _compete(one: tuple[str, str, str], other: tuple[str, str, str]) -> bool:
+    """Whether two values of a lane cannot hold at once: contraries, or two values of one slot that
+    nothing sets apart ("in winter")."""
+    return one[0] != other[0] or (one[1] != other[1] and one[2] == other[2])
+
+
+def _walk(ordered: list[Assertion], apart: _Groups, together: bool) -> list[Span]:
     done: list[_Open] = []
     now: list[_Open] = []
     lists: dict[str, set[tuple[str, str, str]]] = {}
     for assertion in ordered:
         if assertion.beside:
             lists.setdefault(assertion.event, set()).add(_key(assertion))
+    denied = {(e.event, content_key(e.value)) for e in ordered if e.polarity == "negative"}
     for assertion in ordered:
         key = _key(assertion)
         if assertion.polarity == "negative":
@@ -350,7 +368,10 @@ def _walk(ordered: list[Assertion], apart: _Groups) -> list[Span]:
         done.extend(each for each in now if not each.overlaps(assertion.valid_from))
         now = [each for each in now if each.overlaps(assertion.valid_from)]
         beside = lists.get(assertion.event, ()) if assertion.beside else ()
-        rivals = [each for each in now if each.key not in beside and each.key[:2] != key[:2]]
+        rivals = [each for each in now if each.key not in beside and _compete(each.key, key)]
+        previous = assertion.previous
+        if together or (previous and (assertion.event, content_key(previous)) in denied):
+            rivals = []
         stronger = [each for each in rivals if assertion.trust < each.authority]
         if stronger:
             _contest(stronger[0], assertion, apart)

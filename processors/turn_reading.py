@@ -6,14 +6,15 @@ state; nothing outside the turn does.
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 
 import msgspec
 
-from memstream.processors.clause_reading import CONTRARY, WITH_IT, Fact
 from memstream.processors.clauses import Speaker
+from memstream.processors.facts import CONTRARY, WITH_IT, Fact
 from memstream.processors.introductions import REACH
 from memstream.processors.rule_files import Language
 from memstream.processors.sentences import Sentence, language_of, reworded
@@ -82,8 +83,11 @@ class TurnReading:
                 facts = mended + [(sentence, fact) for fact in statement.facts]
             correcting = statement.corrects and not statement.facts
         stated = self._without_fiction(text, found, facts, left) if facts else []
-        stated = _without_needless_ends(_without_taken_back(stated))
-        return self._last_of_each_slot(stated, found, left), left
+        stated = _without_taken_back(stated)
+        needed = _without_ends_before_it(_without_needless_ends(stated))
+        unread = {each.start for each, _ in stated} - {each.start for each, _ in needed}
+        left = [own or each.start in unread for own, each in zip(left, found, strict=True)]
+        return self._last_of_each_slot(_with_what_it_replaces(needed), found, left), left
 
     def _without_slots_of(
         self, facts: list[tuple[Sentence, Fact]], right: Sequence[Fact]
@@ -226,9 +230,9 @@ def _without_needless_ends(
 ) -> list[tuple[Sentence, Fact]]:
     """Without what would end with another value, where the turn states it or another such value:
     "I left Lego, I'm a baker at Volvo" ends no title."""
-    ending = {fact.rule.id.removesuffix(WITH_IT) for _, fact in facts if _goes_with(fact)}
-    if not ending:
+    if not any(_goes_with(fact) for _, fact in facts):
         return facts
+    ending = {fact.rule.id.removesuffix(WITH_IT) for _, fact in facts if _goes_with(fact)}
     slots = {(fact.subject, fact.attribute) for _, fact in facts if fact.rule.id in ending}
     held = {
         fact.subject
@@ -247,7 +251,54 @@ def _without_needless_ends(
 
 
 def _goes_with(fact: Fact) -> bool:
-    return fact.rule.id.endswith(WITH_IT)
+    return fact.rule.yields or fact.rule.id.endswith(WITH_IT)
+
+
+def _without_ends_before_it(
+    facts: list[tuple[Sentence, Fact]],
+) -> list[tuple[Sentence, Fact]]:
+    """Without what ends an unnamed value that the same turn has told to be a new one: "I joined X.
+    I quit my job last month."""
+    ends = [(at, fact) for at, (_, fact) in enumerate(facts) if fact.negative and not fact.value]
+    needless = {
+        at
+        for at, end in ends
+        if any(
+            (fact.subject, fact.attribute) == (end.subject, end.attribute)
+            and not fact.negative
+            and (fact.rule.tense == "change" or _NEW.search(sentence.text))
+            for sentence, fact in facts[:at]
+        )
+    }
+    return [each for at, each in enumerate(facts) if at not in needless] if needless else facts
+
+
+_NEW = re.compile(r"\bnow\b|现在|目前")
+
+
+def _with_what_it_replaces(
+    facts: list[tuple[Sentence, Fact]],
+) -> list[tuple[Sentence, Fact]]:
+    """The facts, where a change names what it ends and another what begins in its place ("I quit X
+    and joined Y"), with that as the value before."""
+    left = {
+        (fact.subject, fact.attribute): fact.value
+        for _, fact in facts
+        if fact.negative and fact.value and fact.rule.tense == "change" and not _goes_with(fact)
+    }
+    return (
+        [
+            (sentence, msgspec.structs.replace(fact, previous=before))
+            if not fact.negative
+            and fact.rule.tense == "change"
+            and not fact.previous
+            and (before := left.get((fact.subject, fact.attribute), ""))
+            else (sentence, fact)
+            for sentence, fact in facts
+        ]
+        if left
+        else facts
+    )
 
 
 def _without_taken_back(

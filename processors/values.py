@@ -104,7 +104,7 @@ def _thing(region: Region) -> Value | None:
         return None
     if not any(character.isalnum() for character in "".join(norm)):
         return None
-    if norm[-1] in region.book.phrase_list("dangling"):
+    if norm[-1] in region.book.phrase_list("dangling") and not region.raw[-1].isupper():
         return None
     return region.value(skip=articles)
 
@@ -131,6 +131,8 @@ def _chinese_name(region: Region) -> list[Value]:
         return []
     if norm[0].isascii():
         return [region.part(0, len(norm)).value()] if len(norm) <= 3 else []
+    if "".join(norm) in region.book.relations:
+        return []
     if not 1 < len(norm) <= 4 or refused.anywhere(norm):
         return []
     if region.book.phrase_list("cries").length_at(norm, 0):

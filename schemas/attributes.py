@@ -36,6 +36,13 @@ class Attribute(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     opposite: str = ""
     """The attribute of the contrary: one value cannot be under both at once."""
     denial_states_opposite: bool = False
+    together: bool = False
+    """Its values, few at a time, share one lane, so that a denial without a value ends them all."""
+
+    @property
+    def can_end_unnamed(self) -> bool:
+        """Whether "I sold my car" can end a value that it does not name."""
+        return self.together or self.cardinality == "one"
 
 
 class Attributes:

@@ -67,11 +67,19 @@ def claims(draw: st.DrawFn) -> list[Assertion]:
                 trust=draw(st.integers(0, 4)),
                 polarity="positive" if kind == "positive" else "negative",
                 occurred=None if ended is None else Interval(day(start), day(ended), "day"),
+                qualifier=draw(st.sampled_from(["", "", "winter"])),
                 withdraws=kind == "withdraws",
                 restores=kind == "restores",
                 standing=draw(st.sampled_from(["admitted"] * 4 + ["held", "quarantined"])),
             )
         )
+        if kind == "negative" and draw(st.integers(0, 2)) == 0:
+            made.append(
+                msgspec.structs.replace(
+                    made[-1], ordinal=1, value="Bonn", polarity="positive", occurred=None,
+                    valid_to=None, previous=made[-1].value,
+                )
+            )  # fmt: skip
         if kind == "positive" and draw(st.integers(0, 3)) == 0:
             first = msgspec.structs.replace(made.pop(), beside=True)
             other = "Rome" if first.value.lower() == "oslo" else "Oslo"
@@ -211,6 +219,44 @@ def test_the_values_of_one_list_hold_side_by_side() -> None:
     assert _standing(said_apart) == {"Rome"}
 
 
+def test_what_is_left_and_joined_in_one_breath_replaces_that_one_only() -> None:
+    """ "I quit Oslo and joined Rome" says nothing of Bonn."""
+    left = claim("e2", "Oslo", 5, polarity="negative")
+    joined = claim("e2", "Rome", 5, ordinal=1, previous="Oslo")
+    assert _standing([*_listed("e1", 1, "Oslo", "Bonn"), left, joined]) == {"Bonn", "Rome"}
+    assert _standing([claim("e1", "Bonn", 1), left, joined]) == {"Bonn", "Rome"}
+    # without such a denial the new one replaces what there was
+    assert _standing([claim("e1", "Bonn", 1), joined]) == {"Rome"}
+    other = claim("e3", "Oslo", 5, polarity="negative")
+    assert _standing([claim("e1", "Bonn", 1), other, joined]) == {"Rome"}
+
+
+def test_values_that_a_qualifier_sets_apart_hold_side_by_side() -> None:
+    winter = claim("e1", "Oslo", 1, qualifier="winter")
+    summer = claim("e2", "Rome", 2, qualifier="summer")
+    assert _standing([winter, summer, claim("e3", "Bonn", 3)]) == {"Oslo", "Rome", "Bonn"}
+    assert _standing([winter, summer, claim("e3", "Bonn", 3, qualifier="summer")]) == {
+        "Oslo", "Bonn",
+    }  # fmt: skip
+    gone = claim("e3", "Oslo", 3, polarity="negative")
+    assert _standing([winter, summer, gone]) == {"Rome"}
+    elsewhere = claim("e3", "Oslo", 3, polarity="negative", qualifier="summer")
+    assert _standing([winter, summer, elsewhere]) == {"Oslo", "Rome"}
+
+
+def test_values_that_stand_together_end_by_denials_alone() -> None:
+    both = [claim("e1", "Oslo", 1), claim("e2", "Rome", 2)]
+
+    def standing(*more: Assertion) -> set[str]:
+        spans = timeline([*both, *more], together=True)
+        return {span.opener.value for span in spans if span.status == "active"}
+
+    assert standing() == {"Oslo", "Rome"}
+    assert standing(_changed("e3", "Bonn", 1, 3, 4)) == {"Oslo", "Rome", "Bonn"}
+    assert standing(claim("e3", "Oslo", 3, polarity="negative")) == {"Rome"}
+    assert standing(claim("e3", "", 3, polarity="negative")) == set()
+
+
 def _changed(
     event: str, value: str, start: int, end: int, observed: int, **more: object
 ) -> Assertion:
@@ -227,10 +273,12 @@ def test_what_was_told_last_counts_where_a_change_is_dated_just_before_what_it_e
     before, after = timeline([said, _changed("e2", "Rome", 0, 7, 12)])
     assert (before.status, before.valid_from, before.valid_to) == ("superseded", day(0), day(7))
     assert (after.opener.value, after.status, after.valid_from) == ("Rome", "active", day(7))
-    # within one event the order of its text counts, for what came instead
+    # within one event the order of its text counts
     assert _standing([said, _changed("e1", "Rome", 0, 7, 10, ordinal=1)]) == {"Rome"}
     quit_at_once = _changed("e1", "", 0, 7, 10, ordinal=1, polarity="negative")
-    assert _standing([said, quit_at_once]) == {"Oslo"}
+    assert _standing([said, quit_at_once]) == set()
+    joined = claim("e1", "Oslo", 10, ordinal=2)
+    assert _standing([joined, quit_at_once]) == {"Oslo"}
     # told before, long before, of something else, or by a less trusted source
     assert _standing([said, _changed("e2", "", 0, 7, 9, polarity="negative")]) == {"Oslo"}
     assert _standing([said, _changed("e2", "", 0, 2, 12, polarity="negative")]) == {"Oslo"}
@@ -244,11 +292,13 @@ def test_what_was_told_last_counts_where_a_change_is_dated_just_before_what_it_e
 # Properties
 
 
-@given(claims().flatmap(lambda made: st.tuples(st.just(made), st.permutations(made))))
+@given(
+    claims().flatmap(lambda made: st.tuples(st.just(made), st.permutations(made))), st.booleans()
+)
 def test_the_order_of_arrival_does_not_matter(
-    orders: tuple[list[Assertion], list[Assertion]],
+    orders: tuple[list[Assertion], list[Assertion]], together: bool
 ) -> None:
-    assert timeline(orders[0]) == timeline(orders[1])
+    assert timeline(orders[0], together=together) == timeline(orders[1], together=together)
 
 
 @given(claims().flatmap(lambda made: st.tuples(st.just(made), reviews_for(made))))
@@ -261,7 +311,9 @@ def test_every_timeline_is_sound(drawn: tuple[list[Assertion], dict[str, Review]
     standing = [span for span in spans if span.status in ("active", "superseded")]
     for earlier, later in combinations(standing, 2):
         apart = earlier.valid_to is not None and earlier.valid_to <= later.valid_from
-        assert apart or _share_a_list(earlier, later), "what stands never overlaps"
+        beside = _share_a_list(earlier, later) or _are_set_apart(earlier, later)
+        beside = beside or any(each.previous for each in (*earlier.sources, *later.sources))
+        assert apart or beside, "what stands never overlaps"
     for span in spans:
         assert span.valid_to is None or span.valid_from <= span.valid_to
         assert span.trust <= min(_trust_of(each, reviews) for each in span.sources)
@@ -270,6 +322,10 @@ def test_every_timeline_is_sound(drawn: tuple[list[Assertion], dict[str, Review]
 def _share_a_list(one: Span, other: Span) -> bool:
     lists = [{each.event for each in span.sources if each.beside} for span in (one, other)]
     return bool(lists[0] & lists[1])
+
+
+def _are_set_apart(one: Span, other: Span) -> bool:
+    return one.opener.qualifier != other.opener.qualifier
 
 
 def _trust_of(assertion: Assertion, reviews: dict[str, Review]) -> int:
