@@ -41,8 +41,11 @@ SCOPES = 100
 WARM = 2 * SCOPES
 """Events before those that are measured."""
 _LOOK_S = 0.02
+_LAST_LINES = 25
 _PATIENCE_S = 120.0
 """How long nothing at all may come."""
+KEPT = Path(__file__).with_name("out")
+"""Where the output of processes is kept that did not do what they should."""
 
 
 class Broker(NamedTuple):
@@ -202,9 +205,19 @@ class Generation:
             if made > before:
                 before, since = made, now
             elif now - since > _PATIENCE_S:
-                raise Skipped(f"{made} of {count} messages came, then none in {_PATIENCE_S:g} s")
+                raise Skipped(
+                    f"{made} of {count} messages came, then none in {_PATIENCE_S:g} s\n"
+                    f"{self._reached()}\n" + "\n".join(each.told() for each in processes)
+                )
             time.sleep(_LOOK_S)
         return time.perf_counter()
+
+    def _reached(self) -> str:
+        """How many messages each partition of each topic holds."""
+        topics = {"events": self.events, "candidates": self.candidates, "memories": self.memories}
+        return "\n".join(
+            f"{name}: {[*each.end_offsets(PARTITIONS).values()]}" for name, each in topics.items()
+        )
 
     def await_event(self, event: Position, processes: Sequence[Process]) -> float:
         """When the event's bundle stood in the memories topic, whatever stands there twice."""
@@ -218,7 +231,8 @@ class Generation:
             for each in processes:
                 each.check()
             time.sleep(_LOOK_S)
-        raise Skipped(f"the event did not come in {5 * _PATIENCE_S:g} s")
+        told = "\n".join(each.told() for each in processes)
+        raise Skipped(f"the event did not come in {5 * _PATIENCE_S:g} s\n{told}")
 
     def rate(self, kind: Kind, count: int, *, profile: str = "") -> float:
         """Events a second through both topics by one worker, that finds ``count`` of them in the
@@ -280,8 +294,16 @@ class Process:
     def check(self) -> None:
         """Raises ``Skipped`` with the end of its output where the process has ended by itself."""
         if self._process.poll() is not None:
-            end = self.log.read_text(encoding="utf-8", errors="replace")[-2_000:]
-            raise Skipped(f"a worker ended with {self._process.returncode}:\n{end}")
+            raise Skipped(f"a worker ended with {self._process.returncode}\n{self.told()}")
+
+    def told(self) -> str:
+        """The end of its output; all of it is kept, and where is told as well."""
+        KEPT.mkdir(exist_ok=True)
+        kept = KEPT / f"{self.log.parent.parent.name}-{self.log.parent.name}-{self.log.name}"
+        text = self.log.read_text(encoding="utf-8", errors="replace")
+        kept.write_text(text, encoding="utf-8")
+        end = "\n".join(line[:300] for line in text.splitlines()[-_LAST_LINES:])
+        return f"the end of {kept}:\n{end}"
 
     def kill(self) -> None:
         """As the kernel or a lost machine does."""

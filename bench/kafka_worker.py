@@ -11,6 +11,7 @@ it has come further. Which one, and where, is told in SPEC, a JSON object with `
 from __future__ import annotations
 
 import cProfile
+import logging
 import sys
 import time
 from collections.abc import Sequence
@@ -92,6 +93,8 @@ def _passing(size: int, *_: Any) -> Any:
 
 def main() -> None:
     spec = msgspec.json.decode(sys.argv[1], type=Spec)
+    # What Faust and the Kafka clients say, without which nobody sees why nothing comes any more.
+    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(name)s %(message)s")
     profile = cProfile.Profile() if spec.profile else None
     if profile:
         profile.enable()

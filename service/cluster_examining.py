@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
@@ -13,13 +13,29 @@ from memstream.schemas.events import ErasureRequested
 from memstream.service.reports import Balance, Check, Diagnosis
 from memstream.streams.bundles import BundleCodec
 from memstream.streams.kafka_reading import TopicReader
-from memstream.streams.kafka_topics import MEMORIES, derived_topics, topic_faults, topics_of
+from memstream.streams.kafka_topics import (
+    EVENTS,
+    MEMORIES,
+    derived_topics,
+    topic_faults,
+    topics_of,
+)
 
 if TYPE_CHECKING:
     from memstream.service.cluster import ClusterHost
 
 _SHOWN = 5
 """Unfinished erasures that are named; the others are counted."""
+STALLED_S = 120
+"""Workers that are at work have done something in every partition by then, a long erasure apart."""
+
+
+class Waiting(NamedTuple):
+    """Events of one partition of which no bundle of memories has come yet, and since when nothing
+    came: seconds since 1970 of the last bundle, or of the first event that waits."""
+
+    events: int
+    since_s: float
 
 
 def examined_cluster(host: ClusterHost) -> Diagnosis:
@@ -35,7 +51,7 @@ def examined_cluster(host: ClusterHost) -> Diagnosis:
     checks = (
         _check("topics", lambda: _topics(host), "memstream topics --mend"),
         _check("key ring", lambda: _keys(host), "see that the key ring's server runs"),
-        Check("workers", True, f"{quantity(_not_worked(host, ends), 'event')} behind the log"),
+        workers(_waiting(host, ends), host.clock.now().timestamp(), host.generation),
         _index(host),
         Check(
             "projection",
@@ -78,21 +94,44 @@ def _keys(host: ClusterHost) -> str:
     return ""
 
 
-def _not_worked(host: ClusterHost, ends: dict[int, int]) -> int:
-    """Events of which no bundle of memories has come yet."""
+def workers(waiting: Mapping[int, Waiting], now_s: float, generation: str) -> Check:
+    """How far behind they are, and whether they stand still in a partition."""
+    told = f"{quantity(sum(each.events for each in waiting.values()), 'event')} behind the log"
+    partition = min(waiting, key=lambda at: waiting[at].since_s, default=None)
+    if partition is None or now_s - waiting[partition].since_s < STALLED_S:
+        return Check("workers", True, told)
+    stood = waiting[partition]
+    return Check(
+        "workers",
+        False,
+        f"{told}; {quantity(stood.events, 'event')} of partition {partition} wait, and nothing has "
+        f"come for {now_s - stood.since_s:.0f} s",
+        f"see that memstream worker --runtime faust runs for generation {generation}, see its log, "
+        "and start it again",
+    )
+
+
+def _waiting(host: ClusterHost, ends: Mapping[int, int]) -> dict[int, Waiting]:
+    """By partition, those that have any."""
     kafka = host.settings.kafka
-    reader = TopicReader(kafka, kafka.topic(f"{host.generation}.{MEMORIES}"))
-    missing = 0
+    events = TopicReader(kafka, kafka.topic(EVENTS))
+    memories = TopicReader(kafka, kafka.topic(f"{host.generation}.{MEMORIES}"))
+    found: dict[int, Waiting] = {}
     try:
         for partition, end in ends.items():
-            done, last = 0, reader.end_offset(partition)
+            done, since_ms, last = 0, 0, memories.end_offset(partition)
             if last:
-                ((_, message),) = reader.messages(partition, last - 1, 1)
-                done = BundleCodec.decode(message, where="memories").offset + 1
-            missing += max(0, end - done)
+                (bundle,) = memories.records(partition, last - 1, 1)
+                done = BundleCodec.decode(bundle.value, where="memories").offset + 1
+                since_ms = bundle.timestamp
+            if done < end:
+                (first,) = events.records(partition, done, 1)
+                since_ms = max(since_ms, first.timestamp)
+                found[partition] = Waiting(end - done, since_ms / 1_000)
     finally:
-        reader.close()
-    return missing
+        events.close()
+        memories.close()
+    return found
 
 
 def _index(host: ClusterHost) -> Check:

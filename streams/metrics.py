@@ -52,6 +52,7 @@ class Metrics:
         self._clock = clock
         self._newest: dict[tuple[str, int], float] = {}
         self._last: dict[tuple[str, int], int] = {}
+        self._stood: dict[tuple[str, int], tuple[int, float]] = {}
         labels = ("generation", "part")
 
         def histogram(name: str, told: str, buckets: Sequence[float]) -> Histogram:
@@ -129,6 +130,16 @@ class Metrics:
             return 0.0
         return max(0.0, self._clock.now().timestamp() - newest)
 
+    def stalled_seconds(self, part: str, partition: int, reached: Reached) -> float:
+        """How long the part has stood where it is while others wait, as far as it was asked; a
+        part that has caught up stands for 0."""
+        now = self._clock.now().timestamp()
+        at, since = self._stood.get((part, partition), (-1, now))
+        if at != reached.next or reached.next >= reached.end:
+            since = now
+        self._stood[part, partition] = reached.next, since
+        return max(0.0, now - since)
+
     def labels(self, part: str, partition: int) -> list[str]:
         return [self._generation, part, str(partition)]
 
@@ -152,7 +163,7 @@ class _Asked(Collector):
         return self._families()
 
     def collect(self) -> Iterable[GaugeMetricFamily]:
-        families = events, seconds, share = self._families()
+        families = events, seconds, stalled, share = self._families()
         try:
             reached = self._progress()
         except MemstreamError as error:
@@ -162,11 +173,14 @@ class _Asked(Collector):
             labels = self._metrics.labels(part, partition)
             events.add_metric(labels, max(0, at.end - at.next))
             seconds.add_metric(labels, self._metrics.lag_seconds(part, partition, at))
+            stalled.add_metric(labels, self._metrics.stalled_seconds(part, partition, at))
             share.add_metric(labels, min(1.0, at.next / at.end) if at.end else 1.0)
         return families
 
     @staticmethod
-    def _families() -> tuple[GaugeMetricFamily, GaugeMetricFamily, GaugeMetricFamily]:
+    def _families() -> tuple[
+        GaugeMetricFamily, GaugeMetricFamily, GaugeMetricFamily, GaugeMetricFamily
+    ]:
         labels = ("generation", "part", "partition")
         return (
             GaugeMetricFamily(
@@ -175,6 +189,11 @@ class _Asked(Collector):
             GaugeMetricFamily(
                 "memstream_lag_seconds",
                 "Age of the newest event that is done with, where others wait; else 0.",
+                labels=labels,
+            ),
+            GaugeMetricFamily(
+                "memstream_stalled_seconds",
+                "How long nothing was done with in a partition where events wait, between scrapes.",
                 labels=labels,
             ),
             GaugeMetricFamily(

@@ -192,6 +192,23 @@ class TestCounting:
         assert metrics.lag_seconds("edge", 0, Reached(1, 5)) == pytest.approx(40)
         assert metrics.lag_seconds("edge", 0, Reached(5, 5)) == 0
 
+    def test_who_stands_still_while_others_wait_is_told(self) -> None:
+        clock = ManualClock(datetime(2026, 1, 1, tzinfo=UTC))
+        metrics = Metrics("g", clock)
+
+        def stalled(following: int, end: int) -> int:
+            clock.advance(timedelta(seconds=15))
+            return round(metrics.stalled_seconds("deriving", 0, Reached(following, end)))
+
+        assert [stalled(3, 9), stalled(3, 9), stalled(3, 12)] == [0, 15, 30]
+        assert [stalled(4, 12), stalled(4, 12)] == [0, 15]
+        assert [stalled(12, 12), stalled(12, 12), stalled(12, 13), stalled(12, 13)] == [
+            0,
+            0,
+            15,
+            30,
+        ]
+
     @pytest.mark.parametrize("address", ["nine", "127.0.0.1:", "127.0.0.1:99999"])
     def test_an_address_that_is_none_is_refused(self, address: str) -> None:
         with pytest.raises(InvalidMetrics, match="mend"):
