@@ -16,6 +16,7 @@ from pathlib import Path
 
 import msgspec
 
+from memstream.processors.amending import Amendments, ends_turn
 from memstream.processors.clauses import Speaker
 from memstream.processors.dates import DateSpan, find_dates
 from memstream.processors.episodes import Remainder, kept, remainder
@@ -41,6 +42,7 @@ from memstream.schemas.events import (
     MemoryStated,
     ToolReturned,
     TurnRecorded,
+    session_of,
 )
 from memstream.schemas.ids import derived_id
 from memstream.schemas.memories import Assertion, Interval, Kind, Standing
@@ -77,12 +79,14 @@ class Extract:
         mark = state.get(key(event.subject, "event", event.id), GateMark)
         outcome = "stored" if mark is None else mark.outcome
         standing = _STANDINGS.get(outcome)
+        # A turn flows on, whatever it says: what is said next may put the one before it right.
+        flowing = [event] if event.type == "turn.recorded" else []
         if standing is None:
-            return []
+            return flowing
         found = self.reader.read(event)
         if standing != "admitted":
             found = [msgspec.structs.replace(each, standing=standing) for each in found]
-        return [_candidate(event, assertion) for assertion in found]
+        return [*flowing, *(_candidate(event, assertion) for assertion in found)]
 
 
 _READ_TYPES = frozenset(("turn.recorded", "tool.called", "tool.returned", "memory.stated"))
@@ -120,6 +124,7 @@ class Reader:
         self.books: dict[Language, Rulebook] = {
             language: each.book for language, each in self._statements.items()
         }
+        self._amending = Amendments(self.books, self._repairs, attributes)
         parts = f"{hash_of(paths)}/{attributes.fingerprint()}/{_VERSION}"
         self.fingerprint = hashlib.sha256(parts.encode()).hexdigest()[:16]
 
@@ -151,9 +156,27 @@ class Reader:
             return self._remainder(event, data.text, found, said, role, anchor)
         speaker = Speaker(_speaker_of(event, data.actor))
         assertions, left = self._facts(event, data.text, found, speaker, anchor)
+        session = session_of(event, data)
+        amending = None if assertions or session is None else self._amending.read(data.text)
+        if session is not None:
+            assertions = [
+                msgspec.structs.replace(each, session=session)
+                if each.polarity == "positive" and ends_turn(each)
+                else each
+                for each in assertions
+            ]
         denied = {each.quote for each in assertions if _denies(each)}
         left = [own or each.text in denied for own, each in zip(left, found, strict=True)]
         rest = self._remainder(event, data.text, found, left, speaker.name, anchor)
+        if amending is not None and found:
+            whole = self._assertion(event, data.text, found[-1], language_of(data.text))
+            rest.append(
+                msgspec.structs.replace(
+                    whole, value=amending.value, previous=amending.wrong, session=session,
+                    amends=amending.attributes, text=data.text, quote=data.text.strip(),
+                    context="", rule="amendment",
+                )
+            )  # fmt: skip
         return assertions + rest
 
     def _claims(self, sentence: Sentence) -> bool:

@@ -176,7 +176,7 @@ class Repairs:
             return True
         if not named:
             return not _MORE_EN.search(f"{wrong}{rest}" if " with " in wrong else rest)
-        return not any(_is_named(each) for each in _without_dates(rest).split())
+        return not any(_is_named(each) for each in without_dates(rest).split())
 
     def renamed(self, text: str) -> tuple[str, str] | None:
         """What stands before the marker, and the name after it, of "My dog is Rex, sorry Max":
@@ -241,6 +241,26 @@ class Repairs:
             found.append(before[: year.start()] + right + before[year.end() :])
         return found
 
+    def amendment(self, text: str) -> tuple[str, str] | None:
+        """The value of "Sorry, I meant X", and the Y of "not Y" behind it; None where a text is not
+        that alone."""
+        after = self.at_start(text.strip())
+        if after is None or not self.is_clear(text.strip()):
+            return None
+        match = (_AMENDED_ZH if self._chinese else _AMENDED_EN).match(after)
+        if match is None:
+            return None
+        right, wrong = self._value_of(match["right"]), (match["wrong"] or "").strip()
+        if not right or len(right) > LONGEST_VALUE or self._subjects.match(right):
+            return None
+        if self._chinese:
+            said = right.startswith(tuple(self._never)) or _CLAUSE_ZH.search(right)
+            return None if said or right.endswith("了") else (right, wrong)
+        words = right.split()
+        unfit = any(each.lower() in self._never for each in words if each.islower())
+        infinitive = _TO.match(after) and not any(_is_named(each) for each in words)
+        return None if unfit or infinitive or len(words) > _MOST_AMENDED else (right, wrong)
+
     def redated_within(self, text: str, anchor: datetime | None) -> str | None:
         """The sentence with the date that is meant in place of the one that a slip in it names."""
         slip = self.within(text)
@@ -276,6 +296,13 @@ class Repairs:
         return text if wrong[0].start_char in there else None
 
 
+_MOST_AMENDED = 5
+_AMENDED_EN = re.compile(
+    r"(?P<right>[^,.;:!?]+?)(?:,? (?:and )?not (?P<wrong>[^,.;:!?]+?))?[.!]*$", re.IGNORECASE
+)
+_AMENDED_ZH = re.compile(
+    r"(?P<right>[^，,。；;：:！!？?吗呢]+?)(?:[，,]?(?:而)?不是(?P<wrong>[^，,。；;：:！!？?吗呢]+?))?[。.！!～~]*$"
+)
 _END = re.compile(r"[,.:](?!\d)|[;!?，。；：！？（(]")
 """Where a value ends; a sign within a number ("10:30") ends none."""
 _ARTICLE = re.compile(r"(?:a|an|the)\s+", re.IGNORECASE)
@@ -323,7 +350,8 @@ def _is_named(word: str) -> bool:
     return word[:1].isupper() or any(each.isdigit() for each in word) or not word.isascii()
 
 
-def _without_dates(text: str) -> str:
+def without_dates(text: str) -> str:
+    """An English text without the dates in it."""
     for each in reversed(find_dates(text, None, "en")):
         text = text[: each.start_char] + text[each.end_char :]
     return text

@@ -13,6 +13,7 @@ from datetime import UTC
 
 import msgspec
 
+from memstream.processors.amendments import Made, claimed, heard
 from memstream.processors.pipeline import State, key
 from memstream.processors.timeline import Review, Span, order_of, timeline
 from memstream.schemas.attributes import Attributes, builtin
@@ -22,6 +23,8 @@ from memstream.schemas.events import (
     MemoryChanged,
     MemoryCorrected,
     ReviewDecided,
+    TurnRecorded,
+    session_of,
 )
 from memstream.schemas.ids import content_key, derived_id
 from memstream.schemas.memories import Assertion, Memory, Status
@@ -50,6 +53,8 @@ class Lane(msgspec.Struct, frozen=True, gc=False):
 
     assertions: tuple[Assertion, ...] = ()
     known: tuple[Known, ...] = ()
+    amended: tuple[Made, ...] = ()
+    """What turns that put others right assert here, or did for a while."""
 
 
 class LanesOf(msgspec.Struct, frozen=True, gc=False):
@@ -69,13 +74,22 @@ class Resolve:
 
     def __call__(self, state: State, event: Event) -> Iterable[Event]:
         if isinstance(event.data, CandidateExtracted):
+            assertion = event.data.assertion
             yield event
-            yield from self._assert(state, event, [event.data.assertion])
+            if not assertion.amends:
+                yield from self._assert(state, event, [assertion])
+            if assertion.session is not None and assertion.standing == "admitted":
+                yield from self._amended(state, event, claimed(state, assertion))
+        elif isinstance(event.data, TurnRecorded):
+            session = session_of(event, event.data)
+            if session is not None:
+                changed = heard(state, event.subject, session, event.id, event.time)
+                yield from self._amended(state, event, changed)
         elif isinstance(event.data, MemoryCorrected):
             yield from self._assert(state, event, self._assertions_of(event, event.data))
         elif isinstance(event.data, ReviewDecided):
             yield from self._review(state, event, event.data)
-        elif not event.type.startswith(("turn.", "tool.")):
+        elif not event.type.startswith("tool."):
             yield event
 
     def _review(self, state: State, event: Event, review: ReviewDecided) -> Iterator[Event]:
@@ -108,7 +122,18 @@ class Resolve:
             if assertion.standing != "admitted":
                 self._remember_lane(state, assertion, place)
             assertions = tuple(sorted((*lane.assertions, assertion), key=order_of))
-            yield from self._recomputed(state, place, Lane(assertions, lane.known), event)
+            grown = msgspec.structs.replace(lane, assertions=assertions)
+            yield from self._recomputed(state, place, grown, event)
+
+    def _amended(self, state: State, event: Event, changed: Iterable[Made]) -> Iterator[Event]:
+        """The events by which what an amendment asserts takes its place, or leaves it."""
+        for made in changed:
+            place = self._lane_key(made.assertion)
+            lane = state.get(place, Lane) or Lane()
+            others = [each for each in lane.amended if each.assertion != made.assertion]
+            amended = sorted([*others, made], key=lambda each: order_of(each.assertion))
+            changed_lane = msgspec.structs.replace(lane, amended=tuple(amended))
+            yield from self._recomputed(state, place, changed_lane, event)
 
     def _remember_lane(self, state: State, assertion: Assertion, place: str) -> None:
         index = key(assertion.scope, "lanes", assertion.event)
@@ -177,8 +202,10 @@ class Resolve:
     def _recomputed(self, state: State, place: str, lane: Lane, cause: Event) -> Iterator[Event]:
         """The events by which the lane's memories become what its assertions now say."""
         reviews = _reviews_of(state, lane)
-        together = self.attributes.get(lane.assertions[0].attribute).together
-        timed = timeline(lane.assertions, reviews, together=together)
+        every = [*lane.assertions, *(each.assertion for each in lane.amended)]
+        counted = [*lane.assertions, *(each.assertion for each in lane.amended if each.active)]
+        together = self.attributes.get(every[0].attribute).together
+        timed = timeline(counted, reviews, together=together)
         spans = {_memory_id(span.opener): span for span in timed}
         versions = {each.id: each.version for each in lane.known}
         signatures = {each.id: each.signature for each in lane.known}
@@ -187,13 +214,14 @@ class Resolve:
             for memory, span in spans.items()
             for each in span.sources
         }
-        for assertion in lane.assertions:
+        for assertion in every:
             memory_id = _memory_id(assertion)
             if memory_id in spans or memory_id not in signatures:
                 continue
             target = home.get((assertion.event, assertion.ordinal), "")
-            # Without a target it is a denial that was contested or withdrawn for a while: in
-            # another order of arrival it would never have been a memory, so it is none now.
+            # Without a target it is a denial that was contested or withdrawn for a while, or what
+            # an amendment said while it followed another turn: in another order of arrival it
+            # would never have been a memory, so it is none now.
             spans[memory_id] = Span(
                 sources=(assertion,),
                 status="merged",
@@ -210,7 +238,7 @@ class Resolve:
                 version += 1
                 yield self._changed(cause, memory_id, version, span)
             known.append(Known(memory_id, version, signature))
-        state.put(place, Lane(lane.assertions, tuple(known)))
+        state.put(place, msgspec.structs.replace(lane, known=tuple(known)))
 
     def _changed(self, cause: Event, memory_id: str, version: int, span: Span) -> Event:
         opener = span.opener

@@ -100,7 +100,9 @@ CREATE TABLE candidates (
     language VARCHAR NOT NULL,
     reason VARCHAR NOT NULL,
     previous VARCHAR NOT NULL,
-    rule VARCHAR NOT NULL
+    rule VARCHAR NOT NULL,
+    session VARCHAR,
+    amends VARCHAR[] NOT NULL
 );
 COMMENT ON TABLE candidates IS
     'Every assertion extracted from an event, before resolution (candidate.extracted).';

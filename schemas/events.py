@@ -116,6 +116,15 @@ class TurnRecorded(Text, frozen=True, kw_only=True):
     role: Role
 
 
+def session_of(event: Event, turn: TurnRecorded) -> str | None:
+    """Whose turn in which conversation it is; None for what no user said,
+    and where it is not known when."""
+    by_user = turn.role == "user" and event.source.kind not in ("model_derived", "tool_result")
+    if not by_user or not turn.observed_known:
+        return None
+    return derived_id(turn.conversation, turn.actor) if turn.conversation or turn.actor else ""
+
+
 class ToolCalled(Data, frozen=True, kw_only=True):
     """``tool.called``: an agent called a tool."""
 

@@ -81,6 +81,11 @@ class Assertion(msgspec.Struct, frozen=True, gc=False, kw_only=True, omit_defaul
     """The value it changed from, where the speaker said it."""
     rule: str = ""
     """The rule that read it."""
+    session: str | None = None
+    """Whose turn in which conversation said it, of a claim that the next turn may put right, and of
+    what puts one right."""
+    amends: tuple[str, ...] = ()
+    """Of what only puts the turn before right ("I meant Lyon"): attributes its value may be of."""
 
 
 class Memory(msgspec.Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):

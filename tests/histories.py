@@ -242,6 +242,19 @@ def _corrects(teller: _Teller) -> None:
     teller.add(scope, "memory.corrected", data, source)
 
 
+def _amends(teller: _Teller) -> None:
+    """Says something and puts it right in the next turn, or in one that only seems to be."""
+    scope = teller.scope()
+    city, right = teller.pick(_CITIES), teller.pick(_CITIES)
+    teller.say(teller.pick(("I live in {}.", "My sister lives in {}.")).format(city), scope=scope)
+    if teller.random.random() < 0.3:
+        teller.say(teller.pick(_SMALL_TALK), scope=scope)
+    if teller.random.random() < 0.5:
+        teller.pass_time()
+    form = teller.pick(("Sorry, I meant {1}.", "I meant {1}, not {0}.", "Correction: {1}."))
+    teller.say(form.format(city, right), scope=scope)
+
+
 def _reviews(teller: _Teller) -> None:
     """Decides on an event, mostly one that waits; sometimes twice, and against itself."""
     waiting = [each for each in teller.events if each.type in ("turn.recorded", "tool.returned")]
@@ -307,6 +320,8 @@ _INGREDIENTS: tuple[Ingredient, ...] = (
     _notes,
     _contradicts_with_little_trust,
     _corrects,
+    _amends,
+    _amends,
     _reviews,
     _uses_a_tool,
     _is_served_and_echoes,

@@ -1,0 +1,174 @@
+"""A turn that only puts the one before right: "Sorry, I meant Lyon"."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import timedelta
+from itertools import permutations
+
+import msgspec
+import pytest
+from conversing import BEGUN, memories, turns
+from hypothesis import given
+from hypothesis import strategies as st
+
+from memstream.schemas.events import Event, Source, TurnRecorded
+from memstream.schemas.memories import Memory
+
+MINUTE = timedelta(minutes=1)
+
+
+def said(*texts: str, gap: timedelta = MINUTE) -> list[Event]:
+    """Turns of one conversation, a minute apart."""
+    return [
+        msgspec.structs.replace(each, time=BEGUN + at * gap)
+        for at, each in enumerate(turns(*texts))
+    ]
+
+
+def standing(found: Sequence[Memory]) -> set[str]:
+    return {f"{e.attribute}={e.value}" for e in found if e.attribute and e.status == "active"}
+
+
+AMENDED = [
+    ("I live in Paris.", "Sorry, I meant Lyon.", "residence=Paris", "residence=Lyon"),
+    ("I live in Paris now.", "I meant Lyon, not Paris.", "residence=Paris", "residence=Lyon"),
+    ("I moved to Paris in February.", "No wait, Lyon.", "residence=Paris", "residence=Lyon"),
+    ("I work at Lego.", "Correction: Volvo.", "employer=Lego", "employer=Volvo"),
+    ("I'm a doctor.", "I mean a nurse.", "job_title=doctor", "job_title=nurse"),
+    ("My name is Tom.", "Oops, I meant Tim.", "name=Tom", "name=Tim"),
+    ("My dog is called Rex.", "Oh sorry, I meant Max.", "pet=Rex", "pet=Max"),
+    ("I'm allergic to nuts.", "Scratch that, shellfish.", "allergy=nuts", "allergy=shellfish"),
+    ("I like tea.", "I mean coffee.", "likes=tea", "likes=coffee"),
+    ("我住在北京。", "说错了，是上海。", "residence=北京", "residence=上海"),
+    ("我住在北京。", "不对，是上海，不是北京。", "residence=北京", "residence=上海"),
+    ("我在华为工作。", "更正一下，是腾讯。", "employer=华为", "employer=腾讯"),
+    ("我对花生过敏。", "我说错了，是杏仁。", "allergy=花生", "allergy=杏仁"),
+    ("我女儿叫小雨。", "口误，是小雪。", "child=小雨", "child=小雪"),
+    ("我喜欢红茶。", "我是说绿茶。", "likes=红茶", "likes=绿茶"),
+]
+
+
+@pytest.mark.parametrize(("claim", "amendment", "wrong", "right"), AMENDED)
+def test_the_next_turn_puts_the_last_value_right_in_any_order(
+    claim: str, amendment: str, wrong: str, right: str
+) -> None:
+    told = said(claim, amendment)
+    for order in permutations(told):
+        found = memories(list(order))
+        assert standing(found) == {right}
+        (withdrawn,) = [each for each in found if each.status == "retracted"]
+        assert f"{withdrawn.attribute}={withdrawn.value}" == wrong
+        (now,) = [each for each in found if each.attribute and each.status == "active"]
+        assert (now.supports, now.valid_from) == (("e1",), withdrawn.valid_from)
+        assert right.split("=")[1] in now.text
+        assert any(each.quote == amendment for each in found), "it is kept as said, too"
+
+
+@pytest.mark.parametrize(
+    ("texts", "stands"),
+    [
+        # a turn between, or another last value
+        (("I live in Paris.", "How is the weather?", "Sorry, I meant Lyon."), "residence=Paris"),
+        (("I live in Paris.", "Fly me to Nice.", "Sorry, I meant Lyon."), "residence=Paris"),
+        (("I live in Paris. The flight goes to Nice.", "I meant Lyon."), "residence=Paris"),
+        (("I work at Lego in London.", "Sorry, I meant Paris."), "employer=Lego"),
+        (("I live in Paris.", "I meant Lyon, not Ghent."), "residence=Paris"),
+        (("我住在北京。", "天气怎么样？", "说错了，是上海。"), "residence=北京"),
+        # no value, or one of another kind
+        (("I live in Paris.", "Sorry, I meant to ask about hotels."), "residence=Paris"),
+        (("I live in Paris.", "I meant well."), "residence=Paris"),
+        (("I live in Paris.", "I mean it."), "residence=Paris"),
+        (("I live in Paris.", "Sorry, I meant that as a joke."), "residence=Paris"),
+        (("I live in Paris.", "I meant in a good way, you know?"), "residence=Paris"),
+        (("I live in Paris.", "No."), "residence=Paris"),
+        (("My name is Tom.", "Sorry, I meant London."), "name=Tom"),
+        (("我住在北京。", "说错了。"), "residence=北京"),
+        (("我住在北京。", "我是说我喜欢这里。"), "residence=北京"),
+        (("我住在北京。", "我是说真的。"), "residence=北京"),
+    ],
+)
+def test_what_puts_nothing_right_changes_nothing(texts: tuple[str, ...], stands: str) -> None:
+    for order in permutations(said(*texts)):
+        assert standing(memories(list(order))) == {stands}
+
+
+def test_it_must_come_soon_from_the_same_speaker_in_the_same_conversation() -> None:
+    told = said("I live in Paris.", "Sorry, I meant Lyon.")
+    assert standing(memories(told)) == {"residence=Lyon"}
+    assert standing(
+        memories(said("I live in Paris.", "I meant Lyon.", gap=timedelta(hours=20)))
+    ) == {"residence=Lyon"}
+    assert standing(
+        memories(said("I live in Paris.", "I meant Lyon.", gap=timedelta(hours=25)))
+    ) == {"residence=Paris"}
+    spoken = TurnRecorded(role="user", text="Sorry, I meant Lyon.")
+    for other in (
+        msgspec.structs.replace(spoken, conversation="another"),
+        msgspec.structs.replace(spoken, actor="bo"),
+        msgspec.structs.replace(spoken, role="assistant"),
+        msgspec.structs.replace(spoken, observed_known=False),
+    ):
+        found = memories([told[0], msgspec.structs.replace(told[1], data=other)])
+        assert standing(found) == {"residence=Paris"}
+    weak = msgspec.structs.replace(told[1], source=Source("user_said", 1))
+    assert standing(memories([told[0], weak])) == {"residence=Paris"}
+    answer = msgspec.structs.replace(
+        said("…", "…")[1],
+        id="a1", time=BEGUN + MINUTE / 2, source=Source("model_derived", 1),
+        data=TurnRecorded(role="assistant", text="Paris is lovely."),
+    )  # fmt: skip
+    assert standing(memories([told[0], answer, told[1]])) == {"residence=Lyon"}
+
+
+def test_a_turn_that_arrives_late_takes_the_correction_to_itself() -> None:
+    """First the amendment seems to follow Paris; then the turn in between arrives."""
+    paris, ghent, lyon = said("I live in Paris.", "My mother lives in Ghent.", "I meant Lyon.")
+    expected = {"residence=Paris", "residence=Lyon"}
+    for order in permutations((paris, ghent, lyon)):
+        found = memories(list(order))
+        assert standing(found) == expected
+        assert {each.value: each.subject for each in found if each.status == "active"}[
+            "Lyon"
+        ] == "the user's mother"
+        shown = [each for each in found if each.status != "merged"]
+        assert len({each.id for each in shown}) == len(shown)
+
+
+_TEXTS = (
+    "I live in Paris.", "I live in Ghent.", "I work at Lego.", "My mother lives in Porto.",
+    "What's the weather?", "I like tea.", "I meant Lyon.", "Sorry, I meant Lyon, not Paris.",
+    "Correction: Volvo.", "I mean coffee.", "我住在北京。", "说错了，是上海。", "ok",
+)  # fmt: skip
+
+
+@st.composite
+def conversations(draw: st.DrawFn) -> list[Event]:
+    """Turns at any times of a few hours around midnight, some at one instant."""
+    texts = draw(st.lists(st.sampled_from(_TEXTS), min_size=2, max_size=7))
+    told = turns(*texts)
+    return [
+        msgspec.structs.replace(each, time=BEGUN + MINUTE * draw(st.sampled_from(_MINUTES)))
+        for each in told
+    ]
+
+
+_MINUTES = (0, 1, 2, 50, 51, 869, 870, 871, 2300, 2310)
+
+
+def view(found: Sequence[Memory]) -> set[tuple[object, ...]]:
+    return {
+        (e.id, e.value, e.status, e.valid_from, e.valid_to, e.supports, e.trust, e.conflicts)
+        for e in found
+        if e.status != "merged"
+    }
+
+
+@given(conversations().flatmap(lambda told: st.tuples(st.just(told), st.permutations(told))))
+def test_the_order_of_arrival_does_not_matter(orders: tuple[list[Event], list[Event]]) -> None:
+    assert view(memories(orders[0])) == view(memories(orders[1]))
+
+
+@given(conversations())
+def test_delivered_again_it_changes_nothing(told: list[Event]) -> None:
+    assert memories(told) == memories([*told, *told])
