@@ -95,6 +95,14 @@ def parts_after(text: str, at: int, language: str) -> bool:
     return _PARTED[language].search(text, at) is not None
 
 
+_NAMING = re.compile(r"\b(?:naming|name|calling|call|rename|renaming)\s+$", re.IGNORECASE)
+
+
+def is_naming(before: str) -> bool:
+    """Whether a name is still to be given: "thinking of naming my son Leo"."""
+    return _NAMING.search(before) is not None
+
+
 _FORMER = re.compile(r"\b(?:late|ex|former|previous|first|deceased|departed)\b", re.IGNORECASE)
 _LASTING_KIN = frozenset(("parent", "sibling", "child", "relative"))
 

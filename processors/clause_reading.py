@@ -14,7 +14,13 @@ import msgspec
 
 from memstream.processors import aspects
 from memstream.processors.animals import Animals
-from memstream.processors.clauses import Clause, Speaker, dated_words, quoted_words
+from memstream.processors.clauses import (
+    Clause,
+    Speaker,
+    dated_words,
+    qualifier_at,
+    quoted_words,
+)
 from memstream.processors.clauses_en import english_clauses
 from memstream.processors.clauses_zh import chinese_clauses
 from memstream.processors.dates import DateSpan, find_dates
@@ -136,7 +142,8 @@ class SentenceReading:
             if clause is None or not clause.alive or quoted or not attribute:
                 continue
             described = self._text[match.start() : match.start("relation")]
-            if aspects.is_former(described, attribute) or not self._is_called(match):
+            wished = aspects.is_naming(self._text[: match.start()])
+            if wished or aspects.is_former(described, attribute) or not self._is_called(match):
                 continue
             if any(fact.attribute == attribute and fact.value == name for fact in [*known, *found]):
                 continue
@@ -335,6 +342,9 @@ class SentenceReading:
             qualifier = self._frequency(clause.words, match)
         negated = clause.negated and rule.negative != "needs"
         negative = negated != (rule.polarity == "negative")
+        denied = negative or rule.negative == "needs"
+        if denied and not is_qualified(rule) and self._is_partial(rule, clause, values[-1]):
+            return []
         first = clause.spoken.start[0]
         ends = match.captures.get("value", (0, 0))[1] < match.end
         last = words.end[match.end - 1] if ends else 0
@@ -380,6 +390,20 @@ class SentenceReading:
             )  # fmt: skip
         with_it = ended_with if facts[0].negative or facts[0].former else closed_by
         return facts + [other for each in facts for other in with_it(each)]
+
+    def _is_partial(self, rule: Rule, clause: Clause, value: Value) -> bool:
+        """Whether a denial holds now and then, or for a while: "no meat on Fridays", 今天不喝."""
+        words, now = self._words, self._anchor
+        at = next((at for at in range(len(words)) if words.start[at] >= value.end), len(words))
+        if clause.qualifier or clause.sometimes or qualifier_at(self._book, words, at)[1]:
+            return True
+        ended = self._book.language == "zh" and clause.spoken.norm[-1:] == ["了"]
+        ended = ended or rule.tense != "present"
+        return not ended and any(
+            each.start is not None and now is not None and each.end > now and not each.begins
+            for each in clause.dates
+            if each.end is not None
+        )
 
     def _has_one_value(self, attribute: str) -> bool:
         return self._forms.attributes.get(attribute).cardinality == "one"
@@ -448,12 +472,22 @@ class SentenceReading:
     def _frequency(self, words: Words, match: Match) -> str:
         """How often, in the speaker's words: the entry of the list beside the value."""
         often = self._book.phrase_list("frequency")
+        weekdays = self._book.phrase_list("weekday")
         start, end = match.captures["value"]
         begin = 0 if start else end
         length = often.length_at(words.norm, begin)
         if not length:
             return ""
-        return self._text[words.start[begin] : words.end[begin + length - 1]].lower()
+        end = begin + length
+        while end < len(words) and words.norm[end] in _JOINS:
+            more = often.length_at(words.norm, end + 1) or weekdays.length_at(words.norm, end + 1)
+            if not more:
+                break
+            end += 1 + more
+        last = words.end[end - 1]
+        if words.norm[end : end + 1] == ["except"]:
+            last += len(_TO_SIGN.match(self._text[last:])[0])  # type: ignore[index]  # never None
+        return self._text[words.start[begin] : last].lower().strip()
 
     def _versioned(self, words: Words, match: Match) -> str:
         """What has the version: the entry of the list right before the value."""
@@ -532,6 +566,8 @@ _LEFT_OPEN = {
     "name": frozenset(("and", "or")),
 }
 """What ends a clause so that a value before it is not all that was meant."""
+_JOINS = frozenset(("and", "or", "&", ",", "和", "、", "跟"))
+_TO_SIGN = re.compile("[^,.;:!?]*")
 _OWN_SUBJECTS = frozenset("i we my our he she they it his her their its".split())
 _CONTRASTS = ("不是", "而不是", "not")
 _REASONS = frozenset(("because", "因为", "由于"))

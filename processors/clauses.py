@@ -36,8 +36,8 @@ class Clause:
 
     __slots__ = (
         "alive", "correction", "dates", "ended_by", "filler", "former", "lead", "name", "negated",
-        "only_dates",
-        "qualifier", "reason", "relation", "spoken", "subject", "who", "words",
+        "only_dates", "qualifier", "reason", "relation", "sometimes", "spoken", "subject", "who",
+        "words",
     )  # fmt: skip
 
     def __init__(self, lead: str = "") -> None:
@@ -59,6 +59,8 @@ class Clause:
         self.correction = False
         self.filler = False
         self.only_dates = False
+        self.sometimes = False
+        """Whether it names a time that comes again, though it sets nothing apart ("at night")."""
         self.reason = ""
 
     def add(self, words: Words, index: int) -> None:

@@ -251,7 +251,7 @@ def _find_subject(
     while start < len(spoken):
         qualifier, length = qualifier_at(book, spoken, start)
         if length and clause.alive:
-            clause.qualifier = clause.qualifier or qualifier
+            clause.qualifier, clause.sometimes = clause.qualifier or qualifier, True
             start += length
             continue
         after = skip(book, "openers", spoken, start)
@@ -381,7 +381,7 @@ def _read_predicate(clause: Clause, spoken: Words, start: int, book: Rulebook) -
             continue
         qualifier, length = qualifier_at(book, spoken, at)
         if length and not chosen:
-            clause.qualifier = clause.qualifier or qualifier
+            clause.qualifier, clause.sometimes = clause.qualifier or qualifier, True
             at += length
             continue
         word = norm[at]

@@ -196,7 +196,7 @@ def _after_openers(clause: Clause, spoken: Words, start: int, book: Rulebook) ->
     while start < len(spoken):
         qualifier, length = qualifier_at(book, spoken, start)
         if length:
-            clause.qualifier = clause.qualifier or qualifier
+            clause.qualifier, clause.sometimes = clause.qualifier or qualifier, True
             start += length
             continue
         after = skip(book, "openers", spoken, start)
@@ -220,7 +220,12 @@ def _subject_at(clause: Clause, spoken: Words, start: int, book: Rulebook, speak
             relation = "".join(norm[at : at + size_of_relation])
             clause.subject, clause.who = "other", speaker.relative(relation, "zh")
             clause.relation = relation
-            return at + size_of_relation - start
+            at += size_of_relation
+            if not possessive and at < len(norm):
+                who, clause.who = clause.who, ""
+                at += _name_at(clause, spoken, at, book)
+                clause.name, clause.who = clause.who, who
+            return at - start
         clause.subject = "self" if pronoun == "我" else "we"
         clause.who = speaker.name
         return size
@@ -268,7 +273,7 @@ def _read_predicate(clause: Clause, spoken: Words, start: int, book: Rulebook) -
             continue
         qualifier, length = qualifier_at(book, spoken, at)
         if length:
-            clause.qualifier = clause.qualifier or qualifier
+            clause.qualifier, clause.sometimes = clause.qualifier or qualifier, True
             at += length
             continue
         if spared.length_at(norm, at):

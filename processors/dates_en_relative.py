@@ -436,6 +436,8 @@ def _adjective_between(self: Points, i: int) -> Match:
         return None
     if amount[0] is None:
         return vague(), named[1]
+    if amount[0] != 1 and not self.words[named[1] - 1].endswith("s"):  # "I turned 30 last week"
+        return None
     parts = [(amount[0], named[0])]
     return (ahead(parts) if offset == NEXT else behind(parts)), named[1]
 

@@ -218,7 +218,7 @@ class Reader:
         observed = event.time
         when = validity_of(
             "future" if fact.rule.dates != "validity" else fact.rule.tense,
-            fact.former, () if fact.rule.dates == "ignored" else fact.dates, observed, language,
+            fact.former, _bounding(fact), observed, language,
         )  # fmt: skip
         if when is None:
             if fact.rule.planned and _is_announced(fact, observed):
@@ -411,6 +411,16 @@ def _speaker_of(event: Event, actor: str) -> str:
 @lru_cache(maxsize=1 << 10)
 def _owner_of(subject: str) -> str:
     return Scope.parse(subject).owner
+
+
+def _bounding(fact: Fact) -> tuple[DateSpan, ...]:
+    """The dates that bound how long a fact is true. What is not so any more is so from now on, or
+    since a date, but not since the beginning of "this year"."""
+    if fact.rule.dates == "ignored":
+        return ()
+    if fact.negative and fact.rule.tense == "present" and fact.rule.polarity == "positive":
+        return tuple(each for each in fact.dates if each.end is None or each.begins)
+    return fact.dates
 
 
 def _dates_of(fact: Fact, observed: datetime) -> tuple[DateSpan, ...]:

@@ -53,6 +53,10 @@ class Introductions:
             **dict.fromkeys(_FEMININE, men),
         }
         self._naming = _NAMING_ZH if self._chinese else _NAMING_EN
+        self._had_named = re.compile(
+            rf"我们?家?有[一]?[个位名](?P<relation>{relations})[，,]?(?:名字)?(?:名叫|叫做|叫)"
+            r"(?P<name>[^，,。！!？?\s的得了吗]{1,6})(?P<rest>$|[，,。！!].*)"
+        )
         if self._chinese:
             self._had = re.compile(
                 rf"^我们?(?:家里?)?(?!的?(?:{relations}))[^，,。？?想要没不打算如若希望]{{0,6}}?"
@@ -75,6 +79,13 @@ class Introductions:
                 r"(?!.*\b(?:has|have|got)\s+(?:a|an|one|two|three)\b)",
                 re.IGNORECASE,
             )
+
+    def had_named(self, text: str) -> str | None:
+        """ "我的哥哥叫李雷。" for "我有一个哥哥叫李雷。"; None for other texts."""
+        match = self._had_named.match(text) if self._chinese and "有" in text else None
+        if match is None or self._attributes[match["relation"]] == "pet":
+            return None
+        return f"我的{match['relation']}叫{match['name']}{match['rest']}"
 
     def naming(self, text: str) -> Naming | None:
         """What a sentence names that is not named in it; None where it names nothing."""

@@ -66,7 +66,7 @@ def _present(
     observed: datetime,
     zone: tzinfo,
     language: str,
-) -> Validity:
+) -> Validity | None:
     if end is None:
         return Validity(start, None, _since(date, zone, language))
     if end <= observed:
@@ -75,8 +75,8 @@ def _present(
         if language == "en":
             return Validity(observed)
         return Validity(start, end, written(date, zone, language))
-    if start > observed:
-        return Validity(start, end, written(date, zone, language))
+    if start > observed:  # an exception for a while ends nothing that holds else
+        return None
     if date.granularity in ("day", "weekend"):
         return Validity(observed)
     return Validity(start, None, _since(date, zone, language))

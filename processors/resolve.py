@@ -146,11 +146,13 @@ class Resolve:
         one = bool(assertion.attribute) and attribute.cardinality == "one"
         alone = not (one or attribute.together)
         value = derived_id(content_key(assertion.value)) if alone else ""
+        qualifier = "" if attribute.together or not one else assertion.qualifier
         return key(
             assertion.scope,
             "lane",
             content_key(assertion.subject),
             self.attributes.place(assertion.attribute),
+            content_key(qualifier),
             value,
         )
 
@@ -204,7 +206,8 @@ class Resolve:
         reviews = _reviews_of(state, lane)
         every = [*lane.assertions, *(each.assertion for each in lane.amended)]
         counted = [*lane.assertions, *(each.assertion for each in lane.amended if each.active)]
-        together = self.attributes.get(every[0].attribute).together
+        attribute = self.attributes.get(every[0].attribute)
+        together = attribute.together and attribute.cardinality == "many"
         timed = timeline(counted, reviews, together=together)
         spans = {_memory_id(span.opener): span for span in timed}
         versions = {each.id: each.version for each in lane.known}

@@ -63,7 +63,8 @@ def introduced_zh(book: Rulebook) -> re.Pattern[str]:
 
 def named_relation(relations: str) -> re.Pattern[str]:
     return re.compile(
-        rf"\b(?:[Mm]y|[Oo]ur)\s+(?:[a-z-]+\s+){{0,2}}?(?P<relation>{relations})"
+        r"\b(?:[Mm]y|[Oo]ur|(?:I|[Ww]e)(?:\s+have(?:\s+got)?|['’]ve\s+got)\s+(?:an?|one|another))"
+        rf"\s+(?:[a-z-]+\s+){{0,2}}?(?P<relation>{relations})"
         r"(?:,?\s+|,?\s+(?:named|called)\s+|\s+is\s+(?:named\s+|called\s+)?|['’]s\s+name\s+is\s+)"
         r"(?P<name>[A-Z][a-zà-ÿ]+(?:\s[A-Z][a-zà-ÿ]+)?|[\u4e00-\u9fff]{2,4})(?=[\s.,;!?'’)。，！]|$)"
     )

@@ -98,7 +98,9 @@ class Statements:
         emphatic = self.emphases.meant(sentence.text)
         if emphatic is not None:
             return self._read(reworded(sentence, emphatic), speaker, anchor, correcting)
-        instead = self.repairs.named_instead(sentence.text) or self.contrasts.turned(sentence.text)
+        text = sentence.text
+        instead = self.repairs.named_instead(text) or self.contrasts.turned(text)
+        instead = instead or self.introductions.had_named(text)
         if instead is not None:
             return self._read(reworded(sentence, instead), speaker, anchor, correcting)
         slip = self.repairs.within(sentence.text)
@@ -235,7 +237,7 @@ class Statements:
         triggers = book.triggers(text, lower)
         named = (
             self._named is not None
-            and ("my" in lower or "our" in lower)
+            and any(each in lower for each in ("my", "our", "named", "called"))
             and self._named.search(text) is not None
         )
         corrects = self._correction.search(lower) is not None

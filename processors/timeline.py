@@ -1,8 +1,9 @@
 """The interval algebra: the timeline of one lane as a pure function of its set of assertions.
 
-A lane is what competes for the same place: a slot (scope, subject, attribute) where the attribute
-has one value, and (scope, subject, attribute, value) where it has many. In both each qualifier
-stands by itself, and a denial that names none ends them all. An attribute and its opposite share
+A lane is what competes for the same place: a slot (scope, subject, attribute, qualifier) where the
+attribute has one value, and (scope, subject, attribute, value) where it has many; of an attribute
+that is ``together``, all values under all qualifiers. Within a lane each qualifier stands by
+itself, and a denial that names none ends them all. An attribute and its opposite share
 their lanes, so values are equal under the same attribute only. Assertions are read in the order
 (valid_from, observed_at, event, ordinal), whatever order they arrived in, so the result depends on
 the set alone.

@@ -15,6 +15,7 @@ import msgspec
 from memstream.processors import values_project
 from memstream.processors.clauses import qualifier_at
 from memstream.processors.clock_times import ClockTime, chinese_time, english_time
+from memstream.processors.dates_zh_words import number
 from memstream.processors.regions import (
     Region,
     Value,
@@ -312,6 +313,9 @@ def _numbers(region: Region) -> list[Value]:
     """A whole number, in digits."""
     if region.norm and re.fullmatch(r"\d{1,6}", region.norm[0]):
         return [region.part(0, 1).value()]
+    said = "".join(region.norm)
+    if region.book.language == "zh" and re.fullmatch("[一二两三四五六七八九十百零]{1,5}", said):
+        return [region.value(str(int(number(said))))]
     return []
 
 

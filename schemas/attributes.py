@@ -37,7 +37,8 @@ class Attribute(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The attribute of the contrary: one value cannot be under both at once."""
     denial_states_opposite: bool = False
     together: bool = False
-    """Its values, few at a time, share one lane, so that a denial without a value ends them all."""
+    """Its values, few at a time, share one lane: of many, a denial without a value ends them all;
+    of one, a denial without a qualifier ends what holds under any."""
 
     @property
     def can_end_unnamed(self) -> bool:
