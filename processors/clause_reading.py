@@ -312,7 +312,7 @@ class SentenceReading:
         if rule.ends:
             return self._endings(match, clause)
         values = self._main_values(match, clause)
-        if not values:
+        if not values or self._is_partial(rule, clause, values[-1]):
             return []
         topic = previous = species = ""
         qualifier = clause.qualifier if is_qualified(rule) else ""
@@ -342,9 +342,6 @@ class SentenceReading:
             qualifier = self._frequency(clause.words, match)
         negated = clause.negated and rule.negative != "needs"
         negative = negated != (rule.polarity == "negative")
-        denied = negative or rule.negative == "needs"
-        if denied and not is_qualified(rule) and self._is_partial(rule, clause, values[-1]):
-            return []
         first = clause.spoken.start[0]
         ends = match.captures.get("value", (0, 0))[1] < match.end
         last = words.end[match.end - 1] if ends else 0
@@ -392,8 +389,10 @@ class SentenceReading:
         return facts + [other for each in facts for other in with_it(each)]
 
     def _is_partial(self, rule: Rule, clause: Clause, value: Value) -> bool:
-        """Whether a denial holds now and then, or for a while: "no meat on Fridays", 今天不喝."""
+        """Whether it denies now and then, or for a while: "no meat on Fridays", 今天不喝."""
         words, now = self._words, self._anchor
+        if is_qualified(rule) or clause.negated == (rule.polarity == "negative"):
+            return False
         at = next((at for at in range(len(words)) if words.start[at] >= value.end), len(words))
         if clause.qualifier or clause.sometimes or qualifier_at(self._book, words, at)[1]:
             return True
