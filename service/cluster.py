@@ -61,6 +61,8 @@ NOT_BY_WAITING = (ProjectionDamaged, BrokenSequence, WrongGeneration)
 """What a projector meets again however often it tries."""
 POLL_SECONDS = 0.05
 """How often a waiting reader looks how far the index is."""
+PROJECT_SECONDS = 0.1
+"""How often a projector that has nothing to do looks for more: one small question to a broker."""
 
 _LOGGER = structlog.get_logger(__name__)
 
@@ -133,7 +135,9 @@ class ClusterHost:
     def _project(self, view: _View) -> None:
         with self._opening:
             if self._worker is None:
-                worker = self._worker = Worker(lambda: view.project(lambda: not worker.stopping))
+                worker = self._worker = Worker(
+                    lambda: view.project(lambda: not worker.stopping), poll_s=PROJECT_SECONDS
+                )
                 worker.start()
                 worker.wake()
 
@@ -364,9 +368,11 @@ class _View:
         self._projector.add(self.duck)
 
     def project(self, keep_going: Any) -> None:
-        """Brings everything to the topic's end. When nothing comes any more, others may read the
-        analytics file."""
-        if not self._projector.project(keep_going=keep_going) and self.duck is not None:
+        """Brings everything to the topic's end, until nothing comes any more. Then others may read
+        the analytics file."""
+        while self._projector.project(keep_going=keep_going):
+            pass
+        if self.duck is not None:
             self.duck.release()
 
     @property

@@ -113,6 +113,7 @@ class FaustWorker:
         watch: Watch = lambda *_: None,
     ) -> None:
         self._watch = watch
+        self._joined = False
         self.kafka = settings
         self._generation = worker.generation
         self.app = _application(settings, worker)
@@ -164,7 +165,10 @@ class FaustWorker:
         worker.execute_from_commandline()
 
     def progress(self) -> dict[tuple[str, int], Reached]:
-        """How far each stage is in each partition that this worker has; from any thread."""
+        """How far each stage is in each partition that this worker has; from any thread. Nothing
+        before it has joined its group: Faust would make its consumer here, in the wrong thread."""
+        if not self._joined:
+            return {}
         try:
             assigned = self.app.consumer.assignment()
             return {
@@ -183,6 +187,7 @@ class FaustWorker:
 
     def _forget(self, *_: Any, **__: Any) -> None:
         """After a rebalance every partition is read anew: another worker may have had it."""
+        self._joined = True
         for stage in self._stages:
             stage.forget()
         _LOGGER.info("partitions_assigned", count=len(self.app.consumer.assignment()))

@@ -8,18 +8,19 @@ one set of stores; workers may be many.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
+import msgspec
 import structlog
 
-from memstream.projections.projection import Projection, Step
+from memstream.projections.projection import Projection, Step, recorded_in
 from memstream.schemas.errors import MemstreamError
 from memstream.streams.bundles import DUPLICATE, LAST_PART, Bundle, BundleCodec, Place
 from memstream.streams.indexing import check_moved
 from memstream.streams.stages import BrokenSequence
 
 AT_ONCE = 2_000
-"""Bundles a projection applies at once."""
+"""Bundles a projection applies at once, of all partitions."""
 
 _LOGGER = structlog.get_logger(__name__)
 
@@ -32,8 +33,26 @@ class Bundles(Protocol):
     def end_offsets(self, partitions: int) -> Mapping[int, int]: ...
 
 
+class _Opened(NamedTuple):
+    """One message of the topic. ``step`` has no seq yet: each projection counts for itself."""
+
+    offset: int
+    bundle: Bundle
+    step: Step
+
+
+class _Going:
+    """How far a projection has come in one call: per partition where to read on, and after what.
+    ``over`` when it has come to the end, or nothing comes."""
+
+    def __init__(self) -> None:
+        self.at: dict[int, tuple[int, Place]] = {}
+        self.over = False
+
+
 Applied = Callable[[str, Sequence[Bundle], Sequence[Step]], None]
-"""Told of what was applied: the projection's name, the bundles, and the step of each."""
+"""Told of what was applied in one turn: the projection's name, the bundles, of any partition, and
+the step of each."""
 
 
 class Projector:
@@ -60,6 +79,7 @@ class Projector:
         self._read: dict[int, dict[int, int]] = {}
         self._ends: dict[int, Mapping[int, int]] = {}
         self._positions: dict[int, dict[int, int]] = {}
+        self._at_hand: dict[tuple[int, int, int], list[_Opened]] = {}
 
     def add(self, projection: Projection) -> None:
         """One more projection, from its own position on."""
@@ -77,92 +97,122 @@ class Projector:
         }
 
     def project(self, *, keep_going: Callable[[], bool] = lambda: True) -> int:
-        """Applies what the topic holds now; how many bundles were new to a projection. One that
-        fails does not keep the others back; its error is raised when they are done."""
+        """Applies what the topic holds now, in turns of ``AT_ONCE`` bundles, each in one apply; how
+        many bundles were new to a projection. One that fails does not keep the others back; its
+        error is raised when they are done."""
         applied = 0
-        failure: MemstreamError | None = None
+        failures: dict[int, MemstreamError] = {}
         ends = dict(self._topic.end_offsets(self._partitions))
-        for place, projection in enumerate(self.projections):
-            if self._ends.get(place) == ends:
-                continue  # nothing came, so the projection is not even opened
-            try:
-                count, reached = self._catch_up(place, projection, ends, keep_going)
-                applied += count
-                self._positions[place] = projection.positions()
-                if reached:
-                    self._ends[place] = ends
-            except MemstreamError as error:
-                _LOGGER.error("projection_failed", projection=projection.name, error=str(error))
-                for known in (self._read, self._ends, self._positions):
-                    known.pop(place, None)
-                failure = failure or error
-        if failure is not None:
-            raise failure
+        # Where nothing came, the projection is not even opened.
+        behind = {at: _Going() for at in range(len(self.projections)) if self._ends.get(at) != ends}
+        while behind and keep_going():
+            self._at_hand.clear()
+            for place, going in tuple(behind.items()):
+                try:
+                    applied += self._turn(place, going, ends)
+                    if going.over:
+                        del behind[place]
+                except MemstreamError as error:
+                    name = self.projections[place].name
+                    _LOGGER.error("projection_failed", projection=name, error=str(error))
+                    for known in (self._read, self._ends, self._positions, behind):
+                        known.pop(place, None)
+                    failures[place] = error
+        self._at_hand.clear()
+        if failures:
+            raise failures[min(failures)]
         return applied
 
-    def _catch_up(
-        self,
-        place: int,
-        projection: Projection,
-        ends: Mapping[int, int],
-        keep_going: Callable[[], bool],
-    ) -> tuple[int, bool]:
-        """How many bundles were new to it, and whether it has come to the ends."""
+    def _turn(self, place: int, going: _Going, ends: Mapping[int, int]) -> int:
+        """How many bundles were new to a projection."""
+        projection = self.projections[place]
         had = projection.positions()
         read = self._read.setdefault(place, {})
-        applied, reached = 0, True
-        for partition in range(self._partitions):
+        found: list[_Opened] = []
+        after = dict(going.at)
+        for partition, end in ends.items():
             following = had.get(partition, 0)
-            before = Place(following - 1, LAST_PART)
             # A raw message leads to one bundle at least, so the next one is not before this.
-            offset = read.get(partition, following)
-            while reached and offset < ends.get(partition, 0):
-                messages = self._topic.messages(partition, offset, AT_ONCE) if keep_going() else ()
-                if not messages:
-                    reached = False
-                    break
-                bundles: list[Bundle] = []
-                for offset, message in messages:
-                    where = f"memories partition {partition} offset {offset}"
-                    bundle = self._codec.decode(message, where=where)
-                    follows = self._codec.follows(bundle, before)
-                    if follows is None:
-                        continue
-                    if not follows:
-                        raise BrokenSequence(
-                            f"{where}: the bundle of event {bundle.offset} (part {bundle.part}, "
-                            f"after {bundle.after}) follows that of {before.offset} (part "
-                            f"{before.part}); mend: rebuild into a new generation"
-                        )
-                    bundles.append(bundle)
-                    before = Place(bundle.offset, bundle.part, bundle.last)
-                self._apply(projection, bundles)
-                applied += len(bundles)
-                offset += 1
-                if before.last:
-                    read[partition] = offset
-        return applied, reached
+            begins = read.get(partition, following), Place(following - 1, LAST_PART)
+            at, before = after.setdefault(partition, begins)
+            if at < end and len(found) < AT_ONCE:
+                try:
+                    fresh, at, before = self._fresh(partition, at, before, AT_ONCE - len(found))
+                except BrokenSequence:
+                    if not found:
+                        raise
+                    break  # what comes before it first
+                after[partition] = at, before
+                found += fresh
+        self._apply(projection, found)
+        self._positions[place] = projection.positions()
+        read.update((partition, at) for partition, (at, last) in after.items() if last.last)
+        reached = all(after[partition][0] >= end for partition, end in ends.items())
+        if reached:
+            self._ends[place] = ends
+        going.over = reached or after == going.at
+        going.at = after
+        return len(found)
 
-    def _apply(self, projection: Projection, bundles: Sequence[Bundle]) -> None:
+    def _fresh(
+        self, partition: int, at: int, before: Place, limit: int
+    ) -> tuple[list[_Opened], int, Place]:
+        """The next bundles of a partition that follow ``before``, where to read on, and the place
+        of the last one."""
+        fresh: list[_Opened] = []
+        for each in self._messages(partition, at, limit):
+            bundle, at = each.bundle, each.offset + 1
+            follows = self._codec.follows(bundle, before)
+            if follows is None:
+                continue
+            if not follows:
+                raise BrokenSequence(
+                    f"memories partition {partition} offset {each.offset}: the bundle of event "
+                    f"{bundle.offset} (part {bundle.part}, after {bundle.after}) follows that of "
+                    f"{before.offset} (part {before.part}); mend: rebuild into a new generation"
+                )
+            fresh.append(each)
+            before = Place(bundle.offset, bundle.part, bundle.last)
+        return fresh, at, before
+
+    def _messages(self, partition: int, offset: int, limit: int) -> list[_Opened]:
+        """What stands there, opened; read once where several projections come by in one turn."""
+        asked = partition, offset, limit
+        if asked not in self._at_hand:
+            self._at_hand[asked] = [
+                self._opened(partition, at, message)
+                for at, message in self._topic.messages(partition, offset, limit)
+            ]
+        return self._at_hand[asked]
+
+    def _opened(self, partition: int, offset: int, message: bytes) -> _Opened:
+        bundle = self._codec.decode(
+            message, where=f"memories partition {partition} offset {offset}"
+        )
+        reached = bundle.offset if bundle.last else bundle.offset - 1
+        step = Step(0, bundle.partition, reached, bundle.scope, "", None, ())
+        if bundle.outcome == DUPLICATE or bundle.clears or not bundle.scope:
+            return _Opened(offset, bundle, step)
+        raw = self._codec.raw(bundle)
+        derived = tuple(self._codec.readable(bundle, raw))
+        replace = msgspec.structs.replace
+        step = replace(step, event_id=bundle.event_id, event=raw, derived=derived)
+        return _Opened(offset, bundle, replace(step, records=recorded_in(step)))
+
+    def _apply(self, projection: Projection, found: Sequence[_Opened]) -> None:
         """Applies in order; an erasure takes effect between what came before and after it."""
+        if not found:
+            return
         seq = projection.position()
-        steps = [self._step(seq + number, each) for number, each in enumerate(bundles, start=1)]
+        replace = msgspec.structs.replace
+        steps = [replace(each.step, seq=seq + at) for at, each in enumerate(found, start=1)]
         start = 0
-        for number, bundle in enumerate(bundles):
+        for number, (_, bundle, _) in enumerate(found):
             if bundle.clears:
                 if steps[start:number]:
                     projection.apply(steps[start:number])
                     start = number
                 projection.erase(bundle.scope, events=[], memories=[])
-        if steps[start:]:
-            projection.apply(steps[start:])
-            check_moved(projection, steps[-1].seq)
-        self._watch(projection.name, bundles, steps)
-
-    def _step(self, seq: int, bundle: Bundle) -> Step:
-        reached = bundle.offset if bundle.last else bundle.offset - 1
-        if bundle.outcome == DUPLICATE or bundle.clears or not bundle.scope:
-            return Step(seq, bundle.partition, reached, bundle.scope, "", None, ())
-        raw = self._codec.raw(bundle)
-        derived = tuple(self._codec.readable(bundle, raw))
-        return Step(seq, bundle.partition, reached, bundle.scope, bundle.event_id, raw, derived)
+        projection.apply(steps[start:])
+        check_moved(projection, steps[-1].seq)
+        self._watch(projection.name, [each.bundle for each in found], steps)

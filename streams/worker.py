@@ -18,15 +18,16 @@ _LOGGER = structlog.get_logger(__name__)
 
 
 class Worker:
-    """One thread that calls ``work`` when woken, and every POLL_SECONDS.
+    """One thread that calls ``work`` when woken, and every ``poll_s``.
 
     ``work`` does what there is to do and returns; an error it raises is kept in ``last_error``
     (for ``doctor`` and for whoever waits) and tried again later. One that is not stated is a bug:
     it is logged with its trace, and the thread lives on, since recording must not depend on it.
     """
 
-    def __init__(self, work: Callable[[], None]) -> None:
+    def __init__(self, work: Callable[[], None], *, poll_s: float = POLL_SECONDS) -> None:
         self._work = work
+        self._poll_s = poll_s
         self._wake = threading.Event()
         self._stopping = threading.Event()
         self._thread = threading.Thread(target=self._run, name="memstream-worker", daemon=True)
@@ -55,7 +56,7 @@ class Worker:
             self._thread.join()
 
     def _run(self) -> None:
-        pause = POLL_SECONDS
+        pause = self._poll_s
         while not self._stopping.is_set():
             self._wake.wait(pause)
             self._wake.clear()
@@ -71,7 +72,7 @@ class Worker:
                 pause = min(pause * 2, SLOWEST_POLL_SECONDS)
             else:
                 self.last_error = None
-                pause = POLL_SECONDS
+                pause = self._poll_s
             finally:
                 with self.round_done:
                     self.rounds += 1

@@ -150,6 +150,13 @@ def test_a_partition_without_its_changelog_is_not_worked_on(tmp_path: Path) -> N
         made._stages[0]._stage_of(3)
 
 
+def test_a_worker_that_has_not_joined_is_nowhere_and_stays_unstarted(tmp_path: Path) -> None:
+    """Prometheus may ask before the worker begins; a consumer made then belongs to no loop."""
+    made = worker(KafkaSettings(bootstrap="127.0.0.1:1"), tmp_path)
+    assert made.progress() == {}
+    assert made.app._consumer is None
+
+
 class TestMessagesLeftOut:
     """Faust puts away what it has fetched when a rebalance begins; with two workers that begin at
     once and events that come meanwhile, the first ones of a partition were never taken."""

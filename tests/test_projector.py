@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from random import Random
 
+import msgspec
 import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
@@ -136,6 +137,60 @@ def test_one_that_fails_or_keeps_nothing_keeps_no_other_back(partition: Partitio
     assert whole.versions() == partition.versions()
     with pytest.raises(ProjectionDamaged, match=r"still: steps up to 7 .* its position is 0"):
         projecting(partition, still).project()
+
+
+class Partitions(Topic):
+    """The memories topic of several partitions, each with the same bundles at its own place. Counts
+    what it was asked for."""
+
+    def __init__(self, bundles: list[bytes], count: int) -> None:
+        super().__init__(bundles)
+        self.count, self.asked = count, 0
+
+    def messages(self, partition: int, offset: int, limit: int) -> list[tuple[int, bytes]]:
+        self.asked += 1
+        decode, moved = BundleCodec.decode, msgspec.structs.replace
+        return [
+            (at, BundleCodec.encode(moved(decode(message, where="test"), partition=partition)))
+            for at, message in super().messages(partition, offset, limit)
+        ]
+
+    def end_offsets(self, partitions: int) -> dict[int, int]:
+        return {each: len(self.bundles) for each in range(self.count)}
+
+
+class Counting(Index):
+    """Counts how often it is told to apply."""
+
+    applies = 0
+
+    def apply(self, steps: Sequence[Step]) -> None:
+        self.applies += 1
+        super().apply(steps)
+
+
+def test_a_turn_reads_once_and_applies_once_for_all_partitions(
+    partition: Partition, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A commit for each partition is what reading one's own writes waited for."""
+    monkeypatch.setattr(projector, "AT_ONCE", 500)
+    topic = Partitions(partition.topics["memories"], 4)
+    one, other = Counting("one"), Counting("other")
+    Projector(topic, BundleCodec(partition.codec), [one, other], 4).project()
+    assert [one.applies, other.applies, topic.asked] == [1, 1, 4]
+    events = len(partition.topics["events"])
+    assert one.positions() == other.positions() == dict.fromkeys(range(4), events)
+    assert one.steps == other.steps
+
+
+def test_partitions_that_hold_more_than_a_turn_takes_are_taken_in_several(
+    partition: Partition,
+) -> None:
+    topic, index = Partitions(partition.topics["memories"], 3), Counting()
+    Projector(topic, BundleCodec(partition.codec), [index], 3).project()
+    assert len(index.steps) == 3 * len(topic.bundles)
+    assert index.applies == -(-len(index.steps) // 7)
+    assert index.positions() == dict.fromkeys(range(3), len(partition.topics["events"]))
 
 
 def test_what_was_applied_is_told_with_its_steps(partition: Partition) -> None:
