@@ -6,7 +6,7 @@ Facts are what a rule read, before they become assertions: nothing here knows an
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from functools import cached_property
 
@@ -38,12 +38,14 @@ from memstream.schemas.attributes import Attributes
 
 class Forms(msgspec.Struct, frozen=True):
     """What the sentences of one language are read with. ``introduction`` finds "Hi, I'm Anna",
-    ``named_relation`` "my wife Anna" wherever it stands; None where a language has no such form."""
+    ``named_relation`` "my wife Anna" wherever it stands, ``named_group`` "my sons Tom and Max";
+    None where a language has no such form."""
 
     book: Rulebook
     attributes: Attributes
     introduction: re.Pattern[str]
     named_relation: re.Pattern[str] | None
+    named_group: re.Pattern[str] | None
     animals: Animals
     pet_named: str
 
@@ -133,29 +135,39 @@ class SentenceReading:
     def relations(self, known: Sequence[Fact]) -> list[Fact]:
         """Names of people and animals the speaker is related to, wherever they stand."""
         found: list[Fact] = []
-        named = self._forms.named_relation
-        for match in () if named is None else named.finditer(self._text):
+        for match, names in self._in_passing():
             clause = self._clause_at(match.start())
-            name = match.group("name")
             attribute = self._book.relations.get(match.group("relation").lower(), "")
             quoted = any(a <= match.start() < b for a, b in self._sentence.quotes)
             if clause is None or not clause.alive or quoted or not attribute:
                 continue
             described = self._text[match.start() : match.start("relation")]
             wished = aspects.is_naming(self._text[: match.start()])
-            if wished or aspects.is_former(described, attribute) or not self._is_called(match):
+            if wished or aspects.is_former(described, attribute):
                 continue
-            if any(fact.attribute == attribute and fact.value == name for fact in [*known, *found]):
-                continue
-            found.append(
+            told = {fact.value for fact in [*known, *found] if fact.attribute == attribute}
+            found += [
                 Fact(
                     rule=self._with_species(_RELATION, attribute), attribute=attribute,
                     value=name, spoken=name, subject=self._speaker.name,
-                    start=match.start(), end=match.end("name"),
+                    start=match.start(), end=match.end(),
                     species=match.group("relation").lower() if attribute == "pet" else "",
                 )
-            )  # fmt: skip
+                for name in names
+                if name not in told
+            ]  # fmt: skip
         return found
+
+    def _in_passing(self) -> Iterator[tuple[re.Match[str], list[str]]]:
+        """Where somebody related to the speaker is named, and the names."""
+        one, group = self._forms.named_relation, self._forms.named_group
+        for match in () if one is None else one.finditer(self._text):
+            if self._is_called(match):
+                yield match, [match["name"]]
+        for match in () if group is None else group.finditer(self._text):
+            names = re.split(r",? and |, ", match["names"])
+            if all(is_name_like(each, self._book) for each in names):
+                yield match, names
 
     def _is_called(self, match: re.Match[str]) -> bool:
         """Whether "my wife Anna" or "my wife is Anna" names her: "my wife is German" does not, and

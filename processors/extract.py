@@ -255,7 +255,8 @@ class Reader:
             negative=negative,
             note=note,
         )
-        begin, finish = sentence.start + fact.start, sentence.start + fact.end
+        finish = min(sentence.start + fact.end, sentence.end)
+        begin = min(sentence.start + fact.start, finish)
         yield msgspec.structs.replace(
             base,
             kind=attribute.kind,

@@ -53,10 +53,15 @@ class Introductions:
             **dict.fromkeys(_FEMININE, men),
         }
         self._naming = _NAMING_ZH if self._chinese else _NAMING_EN
-        self._had_named = re.compile(
-            rf"我们?家?有[一]?[个位名](?P<relation>{relations})[，,]?(?:名字)?(?:名叫|叫做|叫)"
-            r"(?P<name>[^，,。！!？?\s的得了吗]{1,6})(?P<rest>$|[，,。！!].*)"
+        beings = "|".join(
+            re.escape(each)
+            for each in sorted(book.relations, key=len, reverse=True)
+            if not self._chinese or self._attributes[each] != "pet"
         )
+        self._turned = [
+            re.compile(form.replace("RELATION", relations).replace("BEING", beings))
+            for form in (_TURNED_ZH if self._chinese else _TURNED_EN)
+        ]
         if self._chinese:
             self._had = re.compile(
                 rf"^我们?(?:家里?)?(?!的?(?:{relations}))[^，,。？?想要没不打算如若希望]{{0,6}}?"
@@ -80,12 +85,30 @@ class Introductions:
                 re.IGNORECASE,
             )
 
-    def had_named(self, text: str) -> str | None:
-        """ "我的哥哥叫李雷。" for "我有一个哥哥叫李雷。"; None for other texts."""
-        match = self._had_named.match(text) if self._chinese and "有" in text else None
-        if match is None or self._attributes[match["relation"]] == "pet":
-            return None
-        return f"我的{match['relation']}叫{match['name']}{match['rest']}"
+    def turned_round(self, text: str) -> str | None:
+        """The sentence that names first whom it is about: "My wife is called Anna." for "Anna is my
+        wife.", 我的哥哥叫李雷 for 我有一个哥哥叫李雷; None for other texts."""
+        for form in self._turned:
+            match = form.match(text)
+            if match is None:
+                continue
+            said = match.groupdict()
+            if "favourite" in said:
+                return self._favourite(said)
+            relation, name, rest = said["relation"].lower(), said["name"], said["rest"]
+            if self._chinese:
+                return f"我的{relation}叫{name}{rest}"
+            described = f"{said['described'] or ''}{relation}"
+            return f"My {described} is called {name}{rest}" if self._is_one(name) else None
+        return None
+
+    def _is_one(self, name: str) -> bool:
+        return is_name_like(name, self._book)
+
+    def _favourite(self, said: dict[str, str]) -> str:
+        if self._chinese:
+            return f"我{said['favourite']}是{said['value']}{said['rest']}"
+        return f"My {said['favourite']} is {said['value']}{said['rest']}"
 
     def naming(self, text: str) -> Naming | None:
         """What a sentence names that is not named in it; None where it names nothing."""
@@ -178,6 +201,21 @@ class Introductions:
         return f"My {relation} {rest}"
 
 
+_TURNED_EN = (
+    r"(?P<name>[A-Z][\w’'-]*(?: [A-Z][\w’'-]*)?)(?: is|['’]s) (?:my|our) "
+    r"(?P<described>(?:older |younger |little |big |best |twin |new |dear )?)"
+    r"(?P<relation>RELATION)(?P<rest>[.!]*$|, .*| and .*)",
+    r"(?P<value>(?!(?:That|This|It|What|He|She|Which)\b)[^,.;:!?]{1,40}) (?:is|are) my "
+    r"(?P<favourite>favou?rite (?!of|to)[a-z ]{2,20}?)(?P<rest>[.!]*)$",
+)
+_TURNED_ZH = (
+    r"我们?家?有[一]?[个位名](?P<relation>BEING)[，,]?(?:名字)?(?:名叫|叫做|叫)"
+    r"(?P<name>[^，,。！!？?\s的得了吗]{1,6})(?P<rest>$|[，,。！!].*)",
+    r"(?P<name>(?![我你他她它这那谁不])[^，,。！!？?\s的得了吗是]{1,4})(?:就)?是我们?家?的?"
+    r"(?P<relation>RELATION)(?P<rest>$|[，,。！!].*)",
+    r"(?P<value>(?![我你他她它这那谁不什])[^，,。！!？?；;是]{1,14})(?:就)?是我(?P<favourite>最[喜爱][欢爱]?(?:吃|喝|看|听)?的"
+    r"[^，,。！!？?的]{1,5})(?P<rest>[。！!]*)$",
+)
 _THINGS = frozenset(("it", "its", "它", "它们"))
 _MASCULINE = ("he", "his", "him", "他")
 _FEMININE = ("she", "her", "她")

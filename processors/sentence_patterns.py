@@ -53,6 +53,17 @@ class AnyPhrase:
         return None
 
 
+def named_group(relations: Sequence[str]) -> re.Pattern[str]:
+    """ "my kids Anna and Leo", "I have two sons, Tom and Max"."""
+    plural = "|".join(map(re.escape, relations))
+    name = r"[A-Z][a-zà-ÿ]+"
+    return re.compile(
+        r"\b(?:[Mm]y|[Oo]ur|(?:I|[Ww]e)(?: have(?: got)?|['’]ve got) (?:two|three|four|five|\d))"
+        rf" (?:[a-z-]+ ){{0,2}}?(?P<relation>{plural})(?:,| are)?(?: called| named)?:? "
+        rf"(?P<names>{name}(?:, {name})*,? and {name})(?=[.,;!]|$| [a-z])"
+    )
+
+
 def introduced_zh(book: Rulebook) -> re.Pattern[str]:
     surnames = "".join(sorted(book.grammar("surnames")))
     return re.compile(

@@ -29,6 +29,7 @@ from memstream.processors.sentence_patterns import (
     MEANT_ZH_ALONE,
     AnyPhrase,
     introduced_zh,
+    named_group,
     named_relation,
 )
 from memstream.processors.sentences import Sentence, reworded
@@ -74,7 +75,10 @@ class Statements:
         self.attributes = attributes
         relations = "|".join(sorted(map(re.escape, book.relations), key=len, reverse=True))
         adjectives = book.phrases.get("relation_adjectives")
-        self._named = named_relation(relations) if adjectives is not None else None
+        english = adjectives is not None
+        plural = [each for each in book.relations if each.endswith(("s", "children"))]
+        self._named = named_relation(relations) if english else None
+        self._group = named_group(plural) if english else None
         corrections = book.grammar("corrections")
         self._correction = AnyPhrase(corrections, book.language)
         self.fiction = AnyPhrase(book.grammar("fiction"), book.language)
@@ -82,7 +86,7 @@ class Statements:
         self.claims = AnyPhrase(book.grammar("second_person_claims"), book.language)
         self._introduced = INTRODUCED_EN if book.language == "en" else introduced_zh(book)
         self._forms = Forms(
-            book, attributes, self._introduced, self._named, Animals(book),
+            book, attributes, self._introduced, self._named, self._group, Animals(book),
             next((each.text for each in book.rules if "{species}" in each.text), ""),
         )  # fmt: skip
         self.repairs = Repairs(book)
@@ -100,7 +104,7 @@ class Statements:
             return self._read(reworded(sentence, emphatic), speaker, anchor, correcting)
         text = sentence.text
         instead = self.repairs.named_instead(text) or self.contrasts.turned(text)
-        instead = instead or self.introductions.had_named(text)
+        instead = instead or self.introductions.turned_round(text)
         if instead is not None:
             return self._read(reworded(sentence, instead), speaker, anchor, correcting)
         slip = self.repairs.within(sentence.text)
@@ -235,10 +239,9 @@ class Statements:
         text, book = sentence.text, self.book
         lower = text.lower()
         triggers = book.triggers(text, lower)
-        named = (
-            self._named is not None
-            and any(each in lower for each in ("my", "our", "named", "called"))
-            and self._named.search(text) is not None
+        named = any(each in lower for each in _SIGNS_OF_NAMES) and any(
+            form is not None and form.search(text) is not None
+            for form in (self._named, self._group)
         )
         corrects = self._correction.search(lower) is not None
         meant = self._what_was_meant(text) if corrects else None
@@ -277,6 +280,9 @@ class Statements:
                 said = match.groupdict()
                 return said["right"].strip(), (said.get("wrong") or "").strip()
         return None
+
+
+_SIGNS_OF_NAMES = ("my", "our", "named", "called", "have", "’ve", "'ve")
 
 
 def _has_parted(fact: Fact, text: str, language: str) -> bool:

@@ -190,3 +190,40 @@ def test_an_animal_that_died_or_was_given_away_is_no_pet(
 )
 def test_sentences_may_mix_two_scripts(text: str, expected: str) -> None:
     assert expected in standing(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "named"),
+    [
+        ("Anna is my wife.", {"spouse=Anna"}),
+        ("Rex is my dog.", {"pet=Rex"}),
+        ("Tom is my best friend.", {"friend=Tom"}),
+        ("Blue is my favorite color.", {"favourite_color=Blue"}),
+        ("小王是我老婆。", {"spouse=小王"}),
+        ("旺财是我的狗。", {"pet=旺财"}),
+        ("张伟是我老板，人很好。", {"manager=张伟"}),
+        ("蓝色是我最喜欢的颜色。", {"favourite_color=蓝色"}),
+        ("我有个同学叫张伟，在谷歌工作。", {"friend=张伟", "employer=谷歌"}),
+        # several at once
+        ("My kids Anna and Leo love tea.", {"child=Anna", "child=Leo"}),
+        ("I have three sons: Tom, Max and Leo.",
+         {"children=three sons", "child=Tom", "child=Max", "child=Leo"}),
+        ("My brothers are Tom and Max.", {"sibling=Tom", "sibling=Max"}),
+        # nobody is named, or somebody of another's
+        ("Anna is my sister's friend.", set()),
+        ("Today is my wife's birthday.", set()),
+        ("He is my brother.", set()),
+        ("Is Anna my wife?", set()),
+        ("That is my favorite color.", set()),
+        ("Pizza used to be my favorite food.", set()),
+        ("My brothers are Tall and Loud.", set()),
+        ("他是我哥哥。", set()),
+        ("今天是我生日。", set()),
+        ("这是我最喜欢的歌。", set()),
+        ("小王是我老婆吗？", set()),
+    ],
+)  # fmt: skip
+def test_a_name_may_come_first_and_several_together(text: str, named: set[str]) -> None:
+    assert standing(text) == named
+    for each in memories(turns(text)):
+        assert each.quote in text
