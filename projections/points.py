@@ -24,7 +24,7 @@ from memstream.schemas.instants import OPEN_MICROS, from_micros, to_micros
 from memstream.schemas.memories import Memory, Recorded
 from memstream.schemas.scope import Scope
 
-POINTS_SCHEMA = f"points/6+lexemes/{LEXEMES_VERSION}"
+POINTS_SCHEMA = f"points/7+lexemes/{LEXEMES_VERSION}"
 """Part of a generation's schema: stores with other payloads or other lexemes must be rebuilt."""
 
 KEYWORDS = ("scope", "kind", "status", "attribute", "memory", "entities")

@@ -19,7 +19,7 @@ import msgspec
 import numpy as np
 
 from memstream.processors.lexemes import lexeme_index, lexemes, sparse_weights
-from memstream.processors.sentences import is_question
+from memstream.processors.sentences import is_question, language_of
 from memstream.projections.facets import happened
 from memstream.projections.points import words_of
 from memstream.schemas.instants import OPEN_MICROS, to_micros
@@ -32,7 +32,7 @@ _NAMED = 3
 _INSTANTS = 5
 _LIMB = 21
 _MASK = (1 << _LIMB) - 1
-_TOLD, _ASKS, _DATED, _STATUS = 1, 2, 4, 8
+_TOLD, _ASKS, _DATED, _HAN, _STATUS = 1, 2, 4, 8, 16
 _HALVED = 3 * (_INSTANTS + 2)
 _SINGLE = _HALVED + 2 * (_NAMED + 1)
 _STATUSES: tuple[Status, ...] = get_args(Status)
@@ -47,8 +47,8 @@ class Sketch(msgspec.Struct, frozen=True, gc=False):
     ``said`` 62 bits that are the same for the same text about the same subject; ``named`` the
     dimensions of the subject's words, of the first three of a long name, ``attribute`` that of its
     attribute's name; ``length`` how many words it has; ``told`` whether it is an episode, ``asks``
-    whether that only asks; ``indices`` and ``weights`` its lexical vector, as 32-bit numbers of
-    this machine.
+    whether that only asks; ``han`` whether it is in Chinese; ``indices`` and ``weights`` its
+    lexical vector, as 32-bit numbers of this machine.
     """
 
     point: str
@@ -65,6 +65,7 @@ class Sketch(msgspec.Struct, frozen=True, gc=False):
     told: bool
     asks: bool
     dated: bool
+    han: bool
     status: Status
     indices: bytes
     weights: bytes
@@ -85,6 +86,7 @@ def vectors_of(memory: Memory) -> Vectors:
     told = memory.kind == "episode"
     asks = told and is_question(memory.value)
     flags = _TOLD * told | _ASKS * asks | _DATED * (memory.occurred is not None)
+    flags |= _HAN * (bool(memory.text) and language_of(memory.text) == "zh")
     flags |= _STATUS * _STATUSES.index(memory.status)
     sketch = [
         *_instant_limbs(to_micros(memory.observed_at)),
@@ -143,6 +145,7 @@ def sketches(
             bool(flags & _TOLD),
             bool(flags & _ASKS),
             bool(flags & _DATED),
+            bool(flags & _HAN),
             _STATUSES[flags // _STATUS],
             array("I", indices).tobytes(),
             array("f", weights).tobytes(),

@@ -11,8 +11,30 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from memstream.projections.queries import Channel, Hit
+from memstream.recall.background import Levels
 from memstream.recall.candidates import Candidates, Values
 from memstream.recall.settings import Settings
+
+
+def above(hit: Hit, levels: Levels) -> float:
+    """How far a hit of the dense channel is above the unrelated."""
+    return (levels.han if hit.sketch.han else levels.latin).above(hit.score)
+
+
+def near_enough(
+    hits: Mapping[Channel, Sequence[Hit]], levels: Levels | None, settings: Settings
+) -> bool:
+    """Whether one of the hits answers by its meaning alone.
+
+    It has to be further above the unrelated the more there is, for the nearest of many is near by
+    chance: ``margin`` of one memory alone, ``sure_margin`` of ``candidates`` or more.
+    """
+    dense = hits.get("dense", ())
+    if levels is None or not dense:
+        return False
+    crowd = min(len(dense) / settings.candidates, 1.0)
+    enough = settings.margin + crowd * (settings.sure_margin - settings.margin)
+    return any(above(hit, levels) >= enough for hit in dense)
 
 
 def answerable(
@@ -22,8 +44,8 @@ def answerable(
     idf: Values,
     settings: Settings,
 ) -> bool:
-    """Whether one of the hits holds enough of the question, or is close enough by meaning.
-    ``rows`` are those of the lexical hits among the candidates.
+    """Whether one of the hits holds enough of the question. ``rows`` are those of the lexical hits
+    among the candidates.
 
     Enough is a share of its words, where a name counts for several; of a question without names
     less is asked. It is also enough to share words that are rare together, however long the
@@ -32,8 +54,6 @@ def answerable(
     subject and not about whom else the question names, so for facts a name is a word like others.
     """
     asked = candidates.asked
-    if any(hit.score >= settings.sure_dense for hit in hits.get("dense", ())):
-        return True
     if not rows or not asked.words:
         return bool(hits.get("dense")) and not asked.names
     held = candidates.counts[rows] > 0

@@ -16,8 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from memstream.projections.queries import LATEST, Channel, Hit, IndexQuery, Place, Surroundings
-from memstream.recall.abstention import answerable
+from memstream.recall.abstention import above, answerable, near_enough
 from memstream.recall.analysis import Analysis, analysed
+from memstream.recall.background import Background, Levels
 from memstream.recall.candidates import Candidates
 from memstream.recall.coverage import idf_of
 from memstream.recall.evidence import Evidence, Found, Item, Trace
@@ -39,10 +40,13 @@ validity filter keeps it out of the present."""
 
 
 class Embedding(Protocol):
-    """The part of an embedder that recall needs."""
+    """What recall needs of an embedder."""
 
     @property
     def dimension(self) -> int: ...
+
+    @property
+    def background(self) -> Background: ...
 
     def query(self, text: str) -> NDArray[np.float32]: ...
 
@@ -97,13 +101,19 @@ def recalled(
 ) -> Evidence:
     """The evidence for a request. Pure but for ``index`` and ``embedder``."""
     asked = analysed(request.query, request.as_of, request.attributes)
-    query = _index_query(request, asked, embedder, settings)
+    vector = None
+    if embedder is not None and embedder.dimension and request.query.strip():
+        vector = embedder.query(request.query)
+    levels = None
+    if embedder is not None and vector is not None:
+        levels = embedder.background.levels(vector)
+    query = _index_query(request, asked, vector, settings)
     hits: Mapping[Channel, Sequence[Hit]] = {}
     ranking: list[Ranked] = []
     most = settings.limit if request.limit is None else request.limit
     if query is not None:
         hits = index.search(query)
-        ranking = _chosen(index, query, hits, asked, settings)
+        ranking = _chosen(index, query, hits, asked, levels, settings)
     unique = _collapsed(ranking, None if request.explain else most)
     items = _read(index, query, unique)
     limited = chosen = items[:most]
@@ -140,7 +150,7 @@ def recalled(
 
 
 def _index_query(
-    request: Request, asked: Analysis, embedder: Embedding | None, settings: Settings
+    request: Request, asked: Analysis, vector: NDArray[np.float32] | None, settings: Settings
 ) -> IndexQuery | None:
     """The question for the index; None where nothing in it can be searched for."""
     if not request.scopes:
@@ -150,9 +160,6 @@ def _index_query(
         raise UnsupportedFilter(
             f"recall: scopes of {len(tenants)} tenants in one question; ask for each tenant alone"
         )
-    vector = None
-    if embedder is not None and embedder.dimension and request.query.strip():
-        vector = embedder.query(request.query).tolist()
     channels: list[Channel] = ["bm25"] if asked.words else []
     if vector is not None:
         channels.append("dense")
@@ -171,7 +178,7 @@ def _index_query(
         since=None if request.since is None else to_micros(request.since),
         until=None if request.until is None else to_micros(request.until),
         lexemes=asked.words,
-        vector=vector,
+        vector=None if vector is None else vector.tolist(),
         limit=settings.candidates,
         channels=tuple(channels),
     )
@@ -182,17 +189,20 @@ def _chosen(
     query: IndexQuery,
     hits: Mapping[Channel, Sequence[Hit]],
     asked: Analysis,
+    levels: Levels | None,
     settings: Settings,
 ) -> list[Ranked]:
     """The hits that a channel vouches for, and the episodes told beside the best episodes of
     them, in one order. Facts say what they say without their neighbours."""
-    vouched = _above_floor(hits, settings)
+    vouched = _above_floor(hits, levels, settings)
     candidates = Candidates(asked, settings)
     candidates.add(hit.sketch for channel in sorted(vouched) for hit in vouched[channel])
     lexical = vouched.get("bm25", [])
     rows = candidates.rows(hit.sketch for hit in lexical)
     idf = idf_of(candidates, rows, [hit.score for hit in lexical])
-    if not answerable(vouched, candidates, rows, idf, settings):
+    if not near_enough(hits, levels, settings) and not answerable(
+        vouched, candidates, rows, idf, settings
+    ):
         return []
     ranked = weighed(vouched, candidates, Thread((), (), apart=0), idf, settings)
     if settings.expanded:
@@ -254,14 +264,14 @@ def _trace(
 
 
 def _above_floor(
-    hits: Mapping[Channel, Sequence[Hit]], settings: Settings
+    hits: Mapping[Channel, Sequence[Hit]], levels: Levels | None, settings: Settings
 ) -> dict[Channel, list[Hit]]:
     """The hits of memories that a channel vouches for: by their words, or else by their
     meaning."""
-    least = {"bm25": settings.floor, "dense": settings.dense_floor}
-    vouched = {
-        hit.sketch.point for channel in hits for hit in hits[channel] if hit.score >= least[channel]
-    }
+    vouched = {hit.sketch.point for hit in hits.get("bm25", ()) if hit.score >= settings.floor}
+    if levels is not None:
+        near = (hit for hit in hits.get("dense", ()) if above(hit, levels) >= settings.margin)
+        vouched.update(hit.sketch.point for hit in near)
     return {
         channel: [hit for hit in hits[channel] if hit.sketch.point in vouched] for channel in hits
     }

@@ -10,9 +10,10 @@ from memstream.projections.queries import Channel
 class Settings(msgspec.Struct, frozen=True):
     """How recall chooses. The defaults are those that do best in ``python -m bench evaluation``.
 
-    ``candidates`` are asked of each channel. ``floor`` is the least lexical score, ``dense_floor``
-    the least cosine of an item that was found by meaning alone. What was said just before and
-    after the best ``expanded`` items is looked up; moments more than ``apart_seconds`` apart do
+    ``candidates`` are asked of each channel. ``floor`` is the least lexical score of an item that
+    was found by its words, ``margin`` how far above the unrelated (see ``background``) one has to
+    be that was found by meaning alone. What was said just before and after the best ``expanded``
+    items is looked up; moments more than ``apart_seconds`` apart do
     not follow each other. ``lexical_weight`` and ``dense_weight`` are the channels' shares in the
     score; of each, ``sitting_weight`` goes to the sitting, the memories within
     ``sitting_seconds``. ``neighbour_weight`` is the neighbours' share in the closeness by meaning.
@@ -27,7 +28,8 @@ class Settings(msgspec.Struct, frozen=True):
     (``question``). Nothing is served where no hit holds ``named_coverage`` of the words of a
     question with names, each name worth ``name_worth`` words, or ``least_coverage`` of one without,
     of ``words_needed_of`` words where there are more; unless the words it holds have an IDF of
-    ``sure_lexical`` together, or its cosine is ``sure_dense`` (see ``abstention``).
+    ``sure_lexical`` together, or it is ``sure_margin`` above the unrelated, less where there are
+    fewer memories than ``candidates`` (see ``abstention``).
     ``after_seconds`` is the longest that ``recall(after=...)`` waits before it answers from what
     there is.
     """
@@ -35,7 +37,7 @@ class Settings(msgspec.Struct, frozen=True):
     candidates: int = 50
     limit: int = 10
     floor: float = 0.0
-    dense_floor: float = 0.82
+    margin: float = 0.12
     expanded: int = 4
     apart_seconds: float = 3600.0
     lexical_weight: float = 0.8
@@ -58,7 +60,7 @@ class Settings(msgspec.Struct, frozen=True):
     name_worth: float = 3.0
     words_needed_of: float = 20.0
     sure_lexical: float = 12.0
-    sure_dense: float = 0.84
+    sure_margin: float = 0.4
     after_seconds: float = 10.0
     channels: tuple[Channel, ...] | None = None
     """Those that may serve; None for all that there are."""

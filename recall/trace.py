@@ -72,11 +72,11 @@ def traced(
 
 
 def fusion_of(settings: msgspec.Struct) -> dict[str, float]:
-    """The numbers by which the channels were fused: every weight and every floor."""
+    """The numbers by which the channels were fused: every weight, floor and margin."""
     return {
         name: float(value)
         for name in settings.__struct_fields__
-        if name.endswith(("_weight", "floor"))
+        if name.endswith(("_weight", "floor", "margin"))
         and isinstance(value := getattr(settings, name), int | float)
     }
 

@@ -15,6 +15,7 @@ from memstream.schemas.attributes import Attributes
 from memstream.streams.clock import Deadline
 
 if TYPE_CHECKING:
+    from memstream.recall.background import Background
     from memstream.recall.engine import Embedding
 
 DOUBT_SECONDS = 30.0
@@ -27,6 +28,8 @@ class Asking:
     def __init__(self, settings: Path | None) -> None:
         """``settings`` is the directory that may have an ``attributes.toml``, if there is one."""
         self._directory = settings
+        self._background: tuple[str, Background] | None = None
+        """Of which embedder, and what it is."""
         self._failed: tuple[Deadline, str, str] | None = None
         """Until when, which embedder, why."""
 
@@ -42,13 +45,13 @@ class Asking:
     ) -> Embedding | None:
         """What the engine embeds with; None, and one reason more, where the embedder is away."""
         if embedder is None or not embedder.dimension or not query.strip():
-            return embedder
+            return None
         failed = self._failed
         if failed is not None and failed[1] == embedder.identity and not failed[0].passed:
             reasons.append(f"{failed[2]}; served by words alone")
             return None
         try:
-            found = _Embedded(embedder, query)
+            found = Embedded(embedder, query, self._background_of(embedder))
         except EmbedderUnavailable as error:
             self._failed = Deadline(DOUBT_SECONDS), embedder.identity, str(error)
             reasons.append(f"{error}; served by words alone")
@@ -56,14 +59,23 @@ class Asking:
         self._failed = None
         return found
 
+    def _background_of(self, embedder: Embedder) -> Background:
+        """Made once for each embedder. Raises ``EmbedderUnavailable``."""
+        from memstream.recall.background import Background
 
-class _Embedded:
-    """An embedder with the vector of one question at hand."""
+        if self._background is None or self._background[0] != embedder.identity:
+            self._background = embedder.identity, Background(embedder)
+        return self._background[1]
 
-    def __init__(self, embedder: Embedder, query: str) -> None:
+
+class Embedded:
+    """An embedder with the vector of one question at hand, and with its background."""
+
+    def __init__(self, embedder: Embedder, query: str, background: Background) -> None:
         self._embedder = embedder
         self._query, self._vector = query, embedder.query(query)
         self.dimension = embedder.dimension
+        self.background = background
 
     def query(self, text: str) -> NDArray[np.float32]:
         return self._vector if text == self._query else self._embedder.query(text)

@@ -17,6 +17,7 @@ from memstream.recall.evidence import Evidence
 from memstream.recall.settings import Settings
 from memstream.schemas.errors import ImportFault, LeaseHeld, NotFound
 from memstream.schemas.scope import Scope
+from memstream.service.asking import Asking
 from memstream.service.choosing import fitting
 from memstream.service.directory import Stores
 from memstream.service.evaluating import Recall, Remembering, answer, dialogues, recall_of
@@ -83,6 +84,7 @@ def _recall_of_generation(
             raise LeaseHeld(f"{host.files.root}: {'; '.join(reasons)}; mend: ask again later")
         beside = Stores(host.files, name, choice, lambda: host.pipeline, writes=True, mends=False)
         remembering = Remembering(choice.embedder)  # a question is asked once for every budget
+        asking = Asking(None)
         try:
             beside.open_projections()
             index = beside.index
@@ -92,7 +94,9 @@ def _recall_of_generation(
                 scope: Scope, text: str, as_of: datetime, limit: int, budget: int | None
             ) -> Evidence:
                 request = Request(text, (scope,), as_of, limit=limit, budget_tokens=budget)
-                return recalled(request, index, remembering, settings)
+                reasons: list[str] = []
+                embedding = asking.embedding(remembering, text, reasons)
+                return recalled(request, index, embedding, settings, reasons)
 
             yield recall, stamp.embedder
         finally:

@@ -53,8 +53,8 @@ def explained(directory: Path, query: str, settings: Settings | None = None, **a
 
 
 def test_everything_that_was_found_is_accounted_for(directory: Path) -> None:
-    trace = explained(directory, "Who plays the cello in Porto?", Settings(dense_floor=0.3))
-    assert trace.fusion["dense_floor"] == 0.3
+    trace = explained(directory, "Who plays the cello in Porto?", Settings(margin=0.3))
+    assert trace.fusion["margin"] == 0.3
     assert any(name.endswith("_weight") for name in trace.fusion)
     assert not trace.abstained
     assert any("cello" in text for text in outcomes(trace)["served"])
@@ -64,7 +64,7 @@ def test_everything_that_was_found_is_accounted_for(directory: Path) -> None:
 
 
 def test_what_is_below_the_floor_is_named(directory: Path) -> None:
-    settings = Settings(floor=1e9, dense_floor=2.0)
+    settings = Settings(floor=1e9, margin=2.0)
     trace = explained(directory, "Who plays the cello in Porto?", settings)
     assert set(outcomes(trace)) == {"below floor"}
     assert trace.abstained == "everything that was found is below the floor"
