@@ -51,7 +51,8 @@ class Asking:
             reasons.append(f"{failed[2]}; served by words alone")
             return None
         try:
-            found = Embedded(embedder, query, self._background_of(embedder))
+            vector = embedder.query(query)
+            found = Embedded(embedder, query, vector, self._background_of(embedder))
         except EmbedderUnavailable as error:
             self._failed = Deadline(DOUBT_SECONDS), embedder.identity, str(error)
             reasons.append(f"{error}; served by words alone")
@@ -71,9 +72,15 @@ class Asking:
 class Embedded:
     """An embedder with the vector of one question at hand, and with its background."""
 
-    def __init__(self, embedder: Embedder, query: str, background: Background) -> None:
+    def __init__(
+        self,
+        embedder: Embedder,
+        query: str,
+        vector: NDArray[np.float32],
+        background: Background,
+    ) -> None:
         self._embedder = embedder
-        self._query, self._vector = query, embedder.query(query)
+        self._query, self._vector = query, vector
         self.dimension = embedder.dimension
         self.background = background
 

@@ -116,8 +116,8 @@ def test_a_rebuild_takes_the_vectors_that_are_there(tmp_path: Path) -> None:
         memory.flush()
         embedder.embedded.clear()
         assert memory.rebuild().swapped
+        assert not embedder.embedded
         assert memory.recall(ANN, "Where does the user live?").channels == ("bm25", "dense")
-    assert not embedder.embedded
 
 
 @pytest.mark.parametrize("whole", [True, False])
