@@ -94,6 +94,10 @@ class Animals:
                 return [(each, match.start(), match.end()) for each in said]
         return []
 
+    def is_kind(self, value: str) -> bool:
+        """Whether a value is a kind of animal, and no name of one."""
+        return value.lower() in self._singular
+
     def _is_name(self, name: str) -> bool:
         return name.lower() not in self._not_names
 

@@ -221,6 +221,15 @@ class SentenceReading:
             for value, start, end in found
         ]  # fmt: skip
 
+    def of_a_kind(self, found: Sequence[Fact]) -> list[Fact]:
+        """The denials that reach the animals of a kind by their names: who says that the dog died,
+        or that there is none, has no Rex any more."""
+        denied = [each for each in found if each.negative and each.attribute == "pet"]
+        kinds = [each for each in denied if self._forms.animals.is_kind(each.value)]
+        if len(denied) > len(kinds):  # "my dog Rex died" says nothing of another dog
+            return []
+        return [msgspec.structs.replace(each, value="", qualifier=each.value) for each in kinds]
+
     def introduction(self, known: Sequence[Fact]) -> list[Fact]:
         """The name in "Hi, I'm Anna", unless it is a word that only looks like one."""
         match = self._forms.introduction.match(self._text)
@@ -420,22 +429,27 @@ class SentenceReading:
         return self._forms.attributes.get(attribute).cardinality == "one"
 
     def _endings(self, match: Match, clause: Clause) -> list[Fact]:
-        """What a clause ends without naming it: "I quit my job"."""
+        """What a clause ends without naming it: "I quit my job", "my wife died"."""
         last = max(match.end - 1, 0)
+        ends, subject = match.rule.ends, self._subject(match.rule, clause)
+        if ends == ("{relation}",):
+            ends, subject = (self._book.relations.get(clause.relation, ""),), self._speaker.name
+            if ends[0] not in aspects.COUPLES:
+                return []
         return [
             Fact(
                 rule=match.rule,
                 attribute=attribute,
                 value="",
                 spoken="",
-                subject=self._subject(match.rule, clause),
+                subject=subject,
                 negative=True,
                 dates=tuple(clause.dates),
                 reason=self._reason_after(clause),
                 start=clause.spoken.start[0],
                 end=clause.words.end[last],
             )
-            for attribute in match.rule.ends
+            for attribute in ends
         ]
 
     def _main_values(self, match: Match, clause: Clause) -> list[Value]:

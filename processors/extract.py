@@ -20,6 +20,7 @@ from memstream.processors.amending import Amendments, ends_turn
 from memstream.processors.clauses import Speaker
 from memstream.processors.dates import DateSpan, find_dates
 from memstream.processors.episodes import Remainder, kept, remainder
+from memstream.processors.facts import CLOSES
 from memstream.processors.gate import GateMark
 from memstream.processors.moments import annotated, first_resolved, occurred, validity_of, written
 from memstream.processors.pipeline import State, key
@@ -263,7 +264,7 @@ class Reader:
             subject=fact.subject,
             attribute=fact.attribute,
             value=fact.value,
-            qualifier=fact.qualifier,
+            qualifier=fact.qualifier or (fact.species.lower() if fact.value else ""),
             polarity="negative" if negative else "positive",
             valid_from=valid_from.astimezone(UTC),
             valid_to=None if when.valid_to is None else when.valid_to.astimezone(UTC),
@@ -480,8 +481,9 @@ def _episode(event: Event, whole: str, rest: Remainder, speaker: str) -> Asserti
 def _denies(assertion: Assertion) -> bool:
     """Whether an assertion says what is not so. That ends an equal value and leaves no memory of
     its own, so its sentence is kept as said too. A withdrawal is not: it takes back what was
-    said, and that stays to be seen as retracted."""
-    return assertion.polarity == "negative" and not assertion.withdraws
+    said, and that stays to be seen as retracted; and what another value closes is told by that."""
+    closed = assertion.withdraws or assertion.rule.endswith(CLOSES)
+    return assertion.polarity == "negative" and not closed
 
 
 def _once(found: Sequence[Assertion]) -> list[Assertion]:

@@ -13,6 +13,9 @@ CONTRARY = ".not"
 WITH_IT = ".with_it"
 """What ends the name of a rule under which something ends together with what the rule ends."""
 
+CLOSES = ".closes"
+"""What ends the name of a rule under which a value shows others to be over."""
+
 
 class Fact(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     """What a rule read in one sentence. ``start`` and ``end`` are relative to the sentence."""
@@ -39,6 +42,12 @@ class Fact(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     end: int
 
 
+def said_in(fact: Fact) -> str:
+    """What was captured, of a value that a rule has put into other words."""
+    before, _, after = fact.rule.fixed.partition("{value}")
+    return fact.value[len(before) : len(fact.value) - len(after)]
+
+
 def ended_with(fact: Fact) -> list[Fact]:
     """What ends with a value that ended: the title with the job."""
     rule = msgspec.structs.replace(
@@ -47,7 +56,7 @@ def ended_with(fact: Fact) -> list[Fact]:
     found: list[Fact] = []
     for attribute, values in fact.rule.ends_too.items():
         for each in values:
-            value = each.replace("{value}", fact.value)
+            value = each.replace("{value}", fact.value).replace("{said}", said_in(fact))
             found.append(
                 msgspec.structs.replace(
                     fact, rule=rule, attribute=attribute, value=value, spoken=value,
@@ -60,12 +69,20 @@ def ended_with(fact: Fact) -> list[Fact]:
 def closed_by(fact: Fact) -> list[Fact]:
     """What a value ends of other attributes: a spouse where somebody is divorced."""
     rule = msgspec.structs.replace(
-        fact.rule, id=f"{fact.rule.id}.closes", planned="", text="", text_not=""
+        fact.rule, id=f"{fact.rule.id}{CLOSES}", planned="", text="", text_not=""
     )
+    said = said_in(fact)
+    over = [(attribute, "") for attribute in fact.rule.closes.get(fact.value.lower(), ())]
+    over += [
+        (attribute, each.replace("{value}", said).replace("{previous}", fact.previous))
+        for attribute, values in fact.rule.denies.items()
+        for each in values
+        if fact.previous or "{previous}" not in each
+    ]
     return [
         msgspec.structs.replace(
-            fact, rule=rule, attribute=attribute, value="", spoken="", beside=False,
-            qualifier="", negative=True, corrects=False,
+            fact, rule=rule, attribute=attribute, value=value, spoken=value, beside=False,
+            qualifier="", negative=True, corrects=False, previous="",
         )
-        for attribute in fact.rule.closes.get(fact.value.lower(), ())
+        for attribute, value in over
     ]  # fmt: skip

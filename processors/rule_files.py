@@ -45,6 +45,7 @@ class Rule(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     whole: bool = False
     ends: tuple[str, ...] = ()
     ends_too: dict[str, tuple[str, ...]] = {}
+    denies: dict[str, tuple[str, ...]] = {}
     closes: dict[str, tuple[str, ...]] = {}
     yields: bool = False
     planned: str = ""

@@ -21,7 +21,8 @@ The rules, in the order they apply:
    Values of one list ("I work at X and Y") hold side by side: each is ended by its own negation,
    and all of them by the next value that is none of them. Where the same event denies another
    value by name ("I quit X and joined Y"), the new one replaces that one only. In a lane of values
-   that stand side by side ("together"), only what is denied ends.
+   that stand side by side ("together"), only what is denied ends, and a qualifier says no more than
+   what kind of thing a value is (the dog Rex).
 6. A less trusted source closes nothing: it is contested and kept beside.
 7. Disjoint intervals never conflict.
 """
@@ -46,11 +47,10 @@ def _key(assertion: Assertion) -> tuple[str, str, str]:
 
 def _covers(denial: Assertion, key: tuple[str, str, str]) -> bool:
     """Whether what denies a value speaks of one with a key: without a value of any, without a
-    qualifier of the value under any."""
+    qualifier of what holds under any."""
     attribute, value, qualifier = _key(denial)
-    return not denial.value or (
-        (attribute, value) == key[:2] and (not denial.qualifier or qualifier == key[2])
-    )
+    named = not denial.value or (attribute, value) == key[:2]
+    return named and (not denial.qualifier or qualifier == key[2])
 
 
 class Review(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
@@ -362,7 +362,12 @@ def _walk(ordered: list[Assertion], apart: _Groups, together: bool) -> list[Span
         if assertion.polarity == "negative":
             now = _negated(now, assertion, done, apart)
             continue
-        equal = [each for each in now if each.key == key and each.reaches(assertion.valid_from)]
+        same = 2 if together else 3
+        equal = [
+            each
+            for each in now
+            if each.key[:same] == key[:same] and each.reaches(assertion.valid_from)
+        ]
         if equal:
             equal[0].support(assertion)
             continue
@@ -396,7 +401,8 @@ def _negated(
     """What is current after a negation: it ends equal values that are as or less trusted."""
     left: list[_Open] = []
     for each in now:
-        if not _covers(assertion, each.key) or not each.overlaps(assertion.valid_from):
+        covered = any(_covers(assertion, _key(source)) for source in each.sources)
+        if not covered or not each.overlaps(assertion.valid_from):
             left.append(each)
         elif assertion.trust < each.authority:
             _contest(each, assertion, apart)

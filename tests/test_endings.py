@@ -120,6 +120,19 @@ ENDED = [
     ("我开一辆特斯拉。", "我把特斯拉卖了。"),
     ("我开一辆特斯拉。", "我把车卖了。"),
     ("我开一辆特斯拉。", "我的车卖了。"),
+    ("My wife is called Anna.", "My wife passed away last week."),
+    ("我老婆叫小王。", "我老婆去世了。"),
+    ("I have a cat named Luna.", "My cat died."),
+    ("My puppy is called Rex. My dog Rex loves walks.", "I don't have a dog anymore."),
+    ("我有一只叫团子的猫。", "我的猫死了。"),
+    ("我有一只叫团子的猫。", "我没有猫了。"),
+    ("I run every day.", "I don't run anymore."),
+    ("我每天跑步。", "我不跑步了。"),
+    ("I play tennis.", "I gave up tennis."),
+    ("I'm learning French.", "I stopped learning French."),
+    ("我在学法语。", "我不学法语了。"),
+    ("I'm a student at MIT.", "I dropped out of MIT."),
+    ("I plan to visit Japan.", "The trip to Japan is cancelled."),
     ("I'm moving to Berlin in May.", "I'm not moving to Berlin after all."),
     ("I'm moving to Berlin in May.", "I won't be moving to Berlin."),
     ("I'm moving to Berlin in May.", "I've decided not to move to Berlin."),
@@ -143,7 +156,7 @@ def test_what_ended_is_over(texts: tuple[str, ...]) -> None:
         ended = [each for each in found if each.status == "superseded"]
         assert ended, texts
         left = {each.attribute for each in found if each.status == "active"}
-        assert left <= {"marital_status"}
+        assert left <= {"marital_status", "likes"}
         assert all(each.valid_to is None or each.valid_from < each.valid_to for each in found)
 
 
@@ -159,6 +172,15 @@ def test_what_ended_is_over(texts: tuple[str, ...]) -> None:
         (("我老婆叫小王。", "我爸妈分手了。"), {"spouse=小王"}),
         (("我老婆叫小王。", "我和小王没离婚。"), {"spouse=小王"}),
         (("我女朋友叫小雪。", "我朋友分手了。"), {"partner=小雪"}),
+        (("My wife is called Anna.", "My wife's mother died."), {"spouse=Anna"}),
+        (("My wife is called Anna.", "My wife nearly died."), {"spouse=Anna"}),
+        (("My wife is called Anna.", "My phone died."), {"spouse=Anna"}),
+        (("我老婆叫小王。", "我妈去世了。"), {"spouse=小王"}),
+        (("My dog is called Rex.", "My cat died."), {"pet=Rex"}),
+        (("My dog is called Rex.", "My dog Max died."), {"pet=Rex"}),
+        (("My dog is called Rex.", "My sister's dog died."), {"pet=Rex"}),
+        (("I have a dog named Rex and a cat named Luna.", "My dog died."), {"pet=Luna"}),
+        (("我有一只叫团子的猫。", "我的狗死了。"), {"pet=团子"}),
         (("I live in Rome.", "I moved out of Paris."), {"residence=Rome"}),
         (("I live in Rome.", "My brother moved away."), {"residence=Rome"}),
         (("我住在罗马。", "我邻居搬走了。"), {"residence=罗马"}),
@@ -272,3 +294,42 @@ def test_a_date_that_is_put_right_is_when_it_takes_place(text: str, day: int) ->
     (found,) = memories(turns(text))
     assert found.occurred is not None
     assert found.occurred.start == datetime(2025, 3, day, tzinfo=UTC)
+
+
+@pytest.mark.parametrize(
+    ("texts", "stands"),
+    [
+        (("I don't eat meat.", "I eat meat again."), {"eats=meat"}),
+        (("I eat fish.", "I don't eat fish."), {"diet=no fish"}),
+        (("I eat fish.", "My wife doesn't eat fish."), {"eats=fish", "diet=no fish"}),
+        (("我不吃肉。", "我又开始吃肉了。"), {"eats=肉"}),
+        (("I drink coffee.", "I switched from coffee to tea."), {"switched_to=tea"}),
+        (("我喝咖啡。", "我从咖啡换成了茶。"), {"switched_to=茶"}),
+        (("I hate jazz.", "I've grown to like jazz."), {"likes=jazz"}),
+        (("我讨厌爵士乐。", "我开始喜欢爵士乐了。"), {"likes=爵士乐"}),
+        (("I'm studying at MIT.", "I graduated from MIT."), {"education=MIT"}),
+        (("我在清华大学读书。", "我从清华大学毕业了。"), {"education=清华大学"}),
+        (
+            ("My favorite color is blue.", "My favorite color changed to green."),
+            {"favourite_color=green"},
+        ),
+        (("我最喜欢的颜色是蓝色。", "我最喜欢的颜色变成绿色了。"), {"favourite_color=绿色"}),
+        (
+            ("My phone number is 555-1234.", "My new phone number is 555-9876."),
+            {"phone_number=555-9876"},
+        ),
+        (("我的电话是5551234。", "我的新电话是5559876。"), {"phone_number=5559876"}),
+        (
+            ("The default branch is master.", "We renamed the default branch to main."),
+            {"default_branch=main"},
+        ),
+        (
+            ("Our tests run with `npm test`.", "Tests now run with `pnpm test`."),
+            {"test_command=pnpm test"},
+        ),
+    ],
+)
+def test_a_value_shows_what_is_over(texts: tuple[str, ...], stands: set[str]) -> None:
+    for order in permutations(turns(*texts)):
+        found = [each for each in memories(list(order)) if each.attribute]
+        assert {f"{e.attribute}={e.value}" for e in found if e.status == "active"} == stands
