@@ -8,10 +8,11 @@ and not two.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import msgspec
 
+from memstream.processors.facts import Fact
 from memstream.processors.rules import Rulebook
 
 
@@ -93,6 +94,15 @@ class Animals:
                     said.insert(0, told["species"].lower())
                 return [(each, match.start(), match.end()) for each in said]
         return []
+
+    def of_a_kind(self, found: Sequence[Fact]) -> list[Fact]:
+        """The denials that reach the animals of a kind by their names: who says that the dog died,
+        or that there is none, has no Rex any more."""
+        denied = [each for each in found if each.negative and each.attribute == "pet"]
+        kinds = [each for each in denied if self.is_kind(each.value)]
+        if len(denied) > len(kinds):  # "my dog Rex died" says nothing of another dog
+            return []
+        return [msgspec.structs.replace(each, value="", qualifier=each.value) for each in kinds]
 
     def is_kind(self, value: str) -> bool:
         """Whether a value is a kind of animal, and no name of one."""

@@ -221,15 +221,6 @@ class SentenceReading:
             for value, start, end in found
         ]  # fmt: skip
 
-    def of_a_kind(self, found: Sequence[Fact]) -> list[Fact]:
-        """The denials that reach the animals of a kind by their names: who says that the dog died,
-        or that there is none, has no Rex any more."""
-        denied = [each for each in found if each.negative and each.attribute == "pet"]
-        kinds = [each for each in denied if self._forms.animals.is_kind(each.value)]
-        if len(denied) > len(kinds):  # "my dog Rex died" says nothing of another dog
-            return []
-        return [msgspec.structs.replace(each, value="", qualifier=each.value) for each in kinds]
-
     def introduction(self, known: Sequence[Fact]) -> list[Fact]:
         """The name in "Hi, I'm Anna", unless it is a word that only looks like one."""
         match = self._forms.introduction.match(self._text)

@@ -266,7 +266,7 @@ class Statements:
         if parted:
             gone = reading.parted(parted)
             facts = [each for each in facts if not _is_same(each, gone)] + gone
-        facts += reading.of_a_kind(facts)
+        facts += self._forms.animals.of_a_kind(facts)
         if introduced:
             facts.extend(reading.introduction(facts))
             covered = covered or bool(facts)
