@@ -83,7 +83,7 @@ def dated_words(words: Words, dates: Sequence[DateSpan], book: Rulebook) -> Date
     begins = book.phrase_list("date_beginnings")
     index = 0
     for date in dates:
-        if date.text in book.labels:
+        if date.text.lower() in book.labels:
             continue
         while index < len(words) and words.end[index] <= date.start_char:
             index += 1

@@ -428,6 +428,8 @@ def _read_predicate(clause: Clause, spoken: Words, start: int, book: Rulebook) -
             chosen.extend(range(at, count))
             break
     clause.words = copied(spoken, chosen)
+    if clause.negated and "yet" in clause.words.norm[-2:]:  # it may come
+        clause.alive = False
 
 
 _JUST = frozenset(("just", "recently", "finally", "already", "actually", "also", "only", "now"))

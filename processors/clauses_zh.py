@@ -289,3 +289,8 @@ def _read_predicate(clause: Clause, spoken: Words, start: int, book: Rulebook) -
             continue
         break
     clause.words = copied(spoken, range(at, count))
+    if clause.negated and _NOT_YET.search("".join(norm[start:at])):  # it may come
+        clause.alive = False
+
+
+_NOT_YET = re.compile("还[没不未]|暂时[没不]|暂不|尚未")
