@@ -3,6 +3,7 @@
     make bench                  everything, about ten minutes
     make bench BENCH=ingest     one of them
     make bench BENCH=recall-large    recall at 200,000 memories, about ten minutes
+    make bench BENCH=crossvalidation    recall with settings chosen on other conversations
     make bench-kafka            the distributed run; needs Java 17 and Maven, about ten minutes
 
 Writes ``bench/results.json``. Exit code 1 where a bar does not hold.
@@ -15,7 +16,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 
-from bench import append, evaluation, growth, ingest, kafka, recall, temporal
+from bench import append, crossvalidation, evaluation, growth, ingest, kafka, recall, temporal
 from bench.measures import Row, Skipped, load, written
 from memstream.schemas.errors import MemstreamError
 
@@ -26,10 +27,11 @@ BENCHMARKS: dict[str, Callable[[], Iterator[Row]]] = {
     "recall-large": recall.large_rows,
     "temporal": temporal.rows,
     "evaluation": evaluation.rows,
+    "crossvalidation": crossvalidation.rows,
     "growth": growth.rows,
     "kafka": kafka.rows,
 }
-ASKED_FOR = {"kafka", "recall-large"}
+ASKED_FOR = {"kafka", "recall-large", "crossvalidation"}
 """Run only where they are named."""
 
 
