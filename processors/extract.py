@@ -53,7 +53,7 @@ __all__ = ["Extract", "Reader"]
 
 LONGEST_CONTEXT = 2000
 """Characters of a turn that go with each of its assertions, to find it by."""
-_VERSION = 6
+_VERSION = 7
 _LANGUAGES: tuple[Language, ...] = ("en", "zh")
 _STANDINGS: dict[str, Standing] = {
     "stored": "admitted",
@@ -169,6 +169,7 @@ class Reader:
         denied = {each.quote for each in assertions if _denies(each)}
         left = [own or each.text in denied for own, each in zip(left, found, strict=True)]
         rest = self._remainder(event, data.text, found, left, speaker.name, anchor)
+        rest = self._found_by(rest, [each.attribute for each in assertions if _denies(each)])
         if amending is not None and found:
             whole = self._assertion(event, data.text, found[-1], language_of(data.text))
             rest.append(
@@ -179,6 +180,21 @@ class Reader:
                 )
             )  # fmt: skip
         return assertions + rest
+
+    def _found_by(
+        self, episodes: Sequence[Assertion], attributes: Sequence[str]
+    ) -> list[Assertion]:
+        """What was told of something that ended answers for its slot, so it is found by the words
+        that ask for that ("where does she work": "I quit my job")."""
+        words = " ".join(
+            aliases
+            for each in sorted({*attributes})
+            if (aliases := self._attributes.get(each).aliases)
+        )
+        return [
+            msgspec.structs.replace(each, context=f"{each.context} {words}".strip())
+            for each in episodes
+        ]
 
     def _claims(self, sentence: Sentence) -> bool:
         """Whether a sentence tells the listener something about the listener."""

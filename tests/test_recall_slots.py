@@ -104,3 +104,28 @@ def test_a_slot_that_the_owner_declared_can_be_asked_for(tmp_path: Path) -> None
         memory.flush()
         for question in ("Which cupboard does she have?", "哪个储物柜？"):
             assert memory.recall(ANN, question).items[0].memory.attribute == "locker"
+
+
+@pytest.mark.parametrize(
+    ("told", "ended", "question", "word"),
+    [
+        ("I work at Corvex.", "I quit my job last week.", "Where does the user work?", "quit"),
+        ("I have a dog called Rex.", "Rex died yesterday.", "Does she have a pet?", "died"),
+        ("I live in Porto.", "I moved out of Porto.", "Where does she live?", "moved out"),
+        ("我在青岩公司工作。", "我上周离职了。", "用户在哪里工作？", "离职"),
+        ("我养了一只狗，叫旺财。", "旺财昨天去世了。", "她养了什么宠物？", "去世"),
+    ],
+)
+def test_where_a_slot_ended_what_was_said_of_that_answers(
+    tmp_path: Path, told: str, ended: str, question: str, word: str
+) -> None:
+    with Memory.open(tmp_path / "memory", worker=False) as memory:
+        for at, text in enumerate((told, ended)):
+            when = SAID_AT + at * timedelta(days=40)
+            memory.record_turn(ANN, role="user", text=text, observed_at=when)
+        memory.flush()
+        later = SAID_AT + timedelta(days=90)
+        found = memory.recall(ANN, question, as_of=later, record=False)
+        assert any(word in item.memory.text for item in found.items)
+        before = memory.recall(ANN, question, as_of=SAID_AT + timedelta(days=1), record=False)
+        assert not any(word in item.memory.text for item in before.items)
