@@ -45,6 +45,9 @@ class Introductions:
             else rf"[Tt]he ({relations})(?:['’]s name)?(?: is|['’]s)(?: called| named)? "
             r"(?P<name>[A-Z][\w'’-]*)[.!]*$"
         )
+        self._own_name = re.compile(
+            rf"\b({relations})(?:,? (?:called|named)| is (?:called|named)|,)? [A-Z][\w’'-]*"
+        )
         self._told = _TOLD_ZH if self._chinese else _TOLD_EN
         self._other = _NOBODY if self._chinese else _OTHER_NAME
         women, men = (frozenset(book.grammar(each)) for each in ("feminine", "masculine"))
@@ -159,12 +162,14 @@ class Introductions:
         if match is None:
             return None
         naming = Naming(("",), match["who"].lower(), "")
+        turned = [self.turned_round(each) or each for each in before[-REACH:]]
+        before = [_NAME_IS.sub(" is called", each) for each in turned]
         relation = "".join(self.relations(before, naming))
-        named = any(self._other.search(each) for each in before[-REACH:])
+        named = any(self._other.search(self._own_name.sub(r"\1", each)) for each in before)
         several = (
             relation in ("parents", "children")
             or relation.removesuffix("s") in self._attributes.keys() - {relation}
-            or any(f"{relation}s" in each.lower() for each in before[-REACH:])
+            or any(f"{relation}s" in each.lower() for each in before)
         )
         if not relation or named or several:
             return None
@@ -201,6 +206,7 @@ class Introductions:
         return f"My {relation} {rest}"
 
 
+_NAME_IS = re.compile("['’]s name is")
 _TURNED_EN = (
     r"(?P<name>[A-Z][\w’'-]*(?: [A-Z][\w’'-]*)?)(?: is|['’]s) (?:my|our) "
     r"(?P<described>(?:older |younger |little |big |best |twin |new |dear )?)"

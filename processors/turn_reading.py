@@ -77,7 +77,7 @@ class TurnReading:
                 mended = self._mended(facts, *statement.meant)
             left.append(not statement.covered and mended == facts)
             facts = mended
-            if statement.facts and correcting:
+            if statement.facts and (correcting or _TAKES_BACK.match(sentence.text)):
                 facts = mended = self._without_slots_of(mended, statement.facts)
             if statement.facts:
                 facts = mended + [(sentence, fact) for fact in statement.facts]
@@ -223,6 +223,14 @@ class TurnReading:
         for at, sentence in enumerate(found):
             left[at] = left[at] or sentence.start in dropped
         return chosen[::-1]
+
+
+_TAKES_BACK = re.compile(
+    r"(?:(?:well|oh|no|hmm|sorry)[, ]+)*actually,? (?!.*\b(?:also|too|both)\b)"
+    r"|(?:其实|实际上)(?!.*[也还])",
+    re.IGNORECASE,
+)
+"""What opens a sentence that puts right what was said before it."""
 
 
 def _without_needless_ends(

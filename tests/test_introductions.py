@@ -204,6 +204,11 @@ def test_sentences_may_mix_two_scripts(text: str, expected: str) -> None:
         ("张伟是我老板，人很好。", {"manager=张伟"}),
         ("蓝色是我最喜欢的颜色。", {"favourite_color=蓝色"}),
         ("我有个同学叫张伟，在谷歌工作。", {"friend=张伟", "employer=谷歌"}),
+        ("Mia is my girlfriend. She lives in Ghent.", {"partner=Mia", "residence=Ghent"}),
+        ("My brother's name is Tom. He works at Lego.", {"sibling=Tom", "employer=Lego"}),
+        ("My sister Mia lives in Ghent. She works at Lego.",
+         {"sibling=Mia", "residence=Ghent", "employer=Lego"}),
+        ("My sister met Mia. She works at Lego.", set()),
         # several at once
         ("My kids Anna and Leo love tea.", {"child=Anna", "child=Leo"}),
         ("I have three sons: Tom, Max and Leo.",
