@@ -8,6 +8,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from faust.types import TP
 
 from memstream.processors.standard import standard_pipeline
 from memstream.schemas.codec import Codec
@@ -75,12 +76,17 @@ class Consumer:
         self.confirmed = {} if committed is None else {(topic, 0): committed}
         self._unacked_messages: set[Any] = set()
         self.sought: list[int] = []
+        self.ends: dict[Any, int] = {}
+        self.flow_active = True
 
     async def seek_wait(self, places: dict[Any, int]) -> None:
         self.sought += places.values()
 
     def assignment(self) -> set[Any]:
-        return set()
+        return set(self.ends)
+
+    async def highwaters(self, *partitions: Any) -> dict[Any, int]:
+        return {each: self.ends[each] for each in partitions}
 
 
 class Arrived:
@@ -195,6 +201,25 @@ class TestMessagesLeftOut:
             assert not self.takes(stage, range(6, 9))
         with pytest.raises(BrokenSequence, match="offset 5 does not come"):
             self.takes(stage, range(6, 9))
+
+    @pytest.mark.parametrize(
+        "busy", ["", "arrived", "deciding", "rebalancing", "recovering", "held"]
+    )
+    def test_an_idle_stage_knows_which_partitions_have_more(
+        self, tmp_path: Path, busy: str
+    ) -> None:
+        """One that is not idle may get there by itself, so nothing is fetched again."""
+        stage, consumer = self.stage(tmp_path, 5)
+        consumer.ends = {TP(stage.source, 0): 9, TP(stage.source, 1): 0, TP("changelog", 0): 7}
+        app = stage._app
+        app.rebalancing, app.in_recovery = busy == "rebalancing", busy == "recovering"
+        stage._deciding, consumer.flow_active = busy == "deciding", busy != "held"
+        if busy == "arrived":
+            stage._came.set()
+        expected = {} if busy else {TP(stage.source, 0): 5}
+        assert asyncio.run(stage._waiting()) == expected
+        consumer.ends[TP(stage.source, 0)] = 5
+        assert not asyncio.run(stage._waiting())
 
     @staticmethod
     def stage(folder: Path, committed: int | None) -> tuple[Any, Consumer]:
