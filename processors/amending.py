@@ -12,6 +12,7 @@ from collections.abc import Mapping
 
 import msgspec
 
+from memstream.processors.amendments import ANY
 from memstream.processors.repairs import Repairs, without_dates
 from memstream.processors.rule_files import Language, Rule
 from memstream.processors.rules import Rulebook
@@ -85,9 +86,14 @@ def _kinds_of(book: Rulebook) -> list[tuple[str, str, Rule]]:
             continue
         if rule.negative == "needs" or not rule.attribute or rule.value in _ACTIONS:
             continue
-        for attribute in relations if rule.attribute == "{relation}" else [rule.attribute]:
-            if "{" not in attribute:
-                found.setdefault((attribute, rule.value), rule)
+        named = [rule.attribute.replace("{topic}", ANY)]
+        if rule.attribute == "{relation}":
+            named = relations
+        elif rule.attribute == "{topic}":
+            details = [book.labels.get(each, each) for each in book.lists.get("detail", ())]
+            named = [re.sub(r"[\s.-]+", "_", each) for each in details]
+        for attribute in named:
+            found.setdefault((attribute, rule.value), rule)
     return [(attribute, kind, rule) for (attribute, kind), rule in found.items()]
 
 

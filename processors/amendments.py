@@ -23,6 +23,10 @@ REACH = timedelta(days=1)
 """How long after a claim it may be put right by what is said next."""
 
 
+ANY = "*"
+"""What ends the name of many attributes: "favourite_*"."""
+
+
 class Made(msgspec.Struct, frozen=True, gc=False):
     """What an amendment asserts in a lane; not any more where it is not ``active``."""
 
@@ -127,13 +131,18 @@ def _put_right(before: Turn, turn: Turn) -> Assertion | None:
         (
             each
             for each in sorted(before.claims, key=lambda each: each.ordinal)
-            if each.attribute in amendment.amends
+            if _may_be(each.attribute, amendment.amends)
             and content_key(each.value) != content_key(amendment.value)
             and (not wrong or content_key(each.value) == wrong)
             and each.trust <= amendment.trust
         ),
         None,
     )
+
+
+def _may_be(attribute: str, amends: tuple[str, ...]) -> bool:
+    begun = [each.removesuffix(ANY) for each in amends if each.endswith(ANY)]
+    return attribute in amends or any(attribute.startswith(each) for each in begun)
 
 
 def _made(wrong: Assertion, amendment: Assertion) -> tuple[Assertion, ...]:

@@ -245,17 +245,21 @@ class Repairs:
         """The value of "Sorry, I meant X", and the Y of "not Y" behind it; None where a text is not
         that alone."""
         after = self.at_start(text.strip())
-        if after is None or not self.is_clear(text.strip()):
+        match = (_CONTRASTED_ZH if self._chinese else _CONTRASTED_EN).match(text.strip())
+        if match is not None:
+            after = match["right"]
+        elif after is not None and self.is_clear(text.strip()):
+            match = (_AMENDED_ZH if self._chinese else _AMENDED_EN).match(after)
+        if match is None or after is None:
             return None
-        match = (_AMENDED_ZH if self._chinese else _AMENDED_EN).match(after)
-        if match is None:
-            return None
-        right, wrong = self._value_of(match["right"]), (match["wrong"] or "").strip()
+        said = match.groupdict()
+        wrong = self._value_of(said["wrong"] or said.get("other") or "")
+        right = self._value_of(said["right"])
         if not right or len(right) > LONGEST_VALUE or self._subjects.match(right):
             return None
         if self._chinese:
-            said = right.startswith(tuple(self._never)) or _CLAUSE_ZH.search(right)
-            return None if said or right.endswith("了") else (right, wrong)
+            never = right.startswith(tuple(self._never)) or right.endswith("了")
+            return None if never or _CLAUSE_ZH.search(right) else (right, wrong)
         words = right.split()
         unfit = any(each.lower() in self._never for each in words if each.islower())
         infinitive = _TO.match(after) and not any(_is_named(each) for each in words)
@@ -300,6 +304,20 @@ _MOST_AMENDED = 5
 _AMENDED_EN = re.compile(
     r"(?P<right>[^,.;:!?]+?)(?:,? (?:and )?not (?P<wrong>[^,.;:!?]+?))?[.!]*$", re.IGNORECASE
 )
+_ONE, _ONE_ZH = "[^,.;:!?]+?", "[^，,。；;：:！!？?吗呢我]+?"
+_CONTRASTED_EN = re.compile(
+    r"(?:(?:no|nope|sorry|wait|oh|oops)[,.]? )*"
+    rf"(?:not (?P<wrong>{_ONE})(?:[,.;]| but) (?:it(?:['’]s| is) )?"
+    rf"|(?:it|that)(?:['’]s| is) (?={_ONE},? not {_ONE}[.!]*$))"
+    rf"(?P<right>{_ONE})(?:,? not (?P<other>{_ONE}))?[.!]*$",
+    re.IGNORECASE,
+)
+_CONTRASTED_ZH = re.compile(
+    rf"(?:不是(?P<wrong>{_ONE_ZH})(?:[，,。]|[，,]?而)是在?"
+    rf"|是在?(?={_ONE_ZH}[，,]?不是{_ONE_ZH}[。！!]*$))"
+    rf"(?P<right>{_ONE_ZH})(?:[，,]?不是在?(?P<other>{_ONE_ZH}))?[。！!]*$"
+)
+"""A value set against the one it replaces: "It's Oslo, not Rome", 不是罗马，是奥斯陆."""
 _AMENDED_ZH = re.compile(
     r"(?P<right>[^，,。；;：:！!？?吗呢]+?)(?:[，,]?(?:而)?不是(?P<wrong>[^，,。；;：:！!？?吗呢]+?))?[。.！!～~]*$"
 )
