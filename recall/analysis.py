@@ -32,9 +32,18 @@ _ASKS_MANY = re.compile(
 )
 """A plural after what or which, a number of things, what several have in common: the answer is a
 list, and its parts were told at different times."""
-_IDIOM = re.compile(r"\bfor a living\b|做什么的|靠什么(?:生活|谋生)", re.IGNORECASE)
-_FOR_A_LIVING = " job 职业 "
-"""What is done for a living is a job, though none of its words says so."""
+_IDIOMS = tuple(
+    (re.compile(form, re.IGNORECASE), f" {words} ")
+    for form, words in (
+        (r"\bfor a living\b|[做干]什么的|靠什么(?:生活|谋生)", "job 职业"),
+        (r"\bwhere (?:am|are|is|was|were|do|does|did)\b[^?.!]*\bfrom\b", "hometown birthplace"),
+        (r"哪(?:里|儿)人|从哪(?:里|儿)来", "老家 出生地"),
+        (r"\bwho am i\b|\bwho (?:is|are) (?:you|she|he|the user)\b", "name"),
+        (r"(?:我|你|您|他|她|用户)是谁", "名字"),
+        (r"\b(?:am|are|is) (?:i|you|he|she|they|the user) into\b", "like hobby"),
+    )
+)
+"""Ways of asking for something with none of the words for it, and those words."""
 _NAME = re.compile(r"[A-Z][A-Za-zÀ-ÿ0-9'’-]*")
 _BEFORE_A_NAME = 32
 """So many characters before a word tell whether a sentence begins with it."""
@@ -65,7 +74,9 @@ class Analysis(msgspec.Struct, frozen=True):
 def analysed(query: str, as_of: datetime, attributes: Attributes | None = None) -> Analysis:
     """What the question asks for. Pure: it depends on the question, ``as_of`` and the registry of
     attributes (the built-in one where none is given)."""
-    said = _IDIOM.sub(_FOR_A_LIVING, query)
+    said = query
+    for form, meant in _IDIOMS:
+        said = form.sub(meant, said)
     words = tuple(dict.fromkeys(each for each in lexemes(said) if each not in _SUBJECT_WORDS))
     dates = find_dates(query, as_of)
     lines = [line for line in query.splitlines() if line.strip()] or [""]

@@ -129,3 +129,37 @@ def test_where_a_slot_ended_what_was_said_of_that_answers(
         assert any(word in item.memory.text for item in found.items)
         before = memory.recall(ANN, question, as_of=SAID_AT + timedelta(days=1), record=False)
         assert not any(word in item.memory.text for item in before.items)
+
+
+@pytest.mark.parametrize(
+    ("told", "questions"),
+    [
+        ("My name is Lena.", ["Who am I?", "Who is the user?"]),
+        ("I'm from Porto.", ["Where is she from?", "Where do they come from?"]),
+        ("I live in Porto.", ["Where is she based?"]),
+        ("I'm allergic to peanuts.", ["What can't she eat?", "Which foods should she avoid?"]),
+        ("I'm vegetarian.", ["Does she eat meat?"]),
+        ("I'm married to Tom.", ["Is she single?", "What's her marital status?"]),
+        ("I have two kids.", ["Is she a parent?"]),
+        ("I get up at six every morning.", ["When does she usually rise?"]),
+        ("I love hiking.", ["What is she into?"]),
+        ("I plan to travel to Japan next year.", ["Any upcoming trips?"]),
+        ("我叫李雷。", ["你知道我是谁吗", "用户是谁？"]),
+        ("我来自成都。", ["她是哪里人？", "她是从哪儿来的"]),
+        ("我是一名护士。", ["她干什么的？"]),
+        ("我对花生过敏。", ["她不能吃什么？"]),
+        ("我吃素。", ["她吃肉吗？"]),
+        ("我养了一只猫，叫咪咪。", ["她养猫吗？", "她的猫叫什么？"]),
+        ("我有两个孩子。", ["她有小孩吗？", "她有没有子女"]),
+        ("我每天早上六点起床。", ["她的作息是怎样的"]),
+    ],
+)
+def test_a_slot_is_found_in_other_words_than_its_own(
+    tmp_path: Path, told: str, questions: list[str]
+) -> None:
+    with Memory.open(tmp_path / "memory", worker=False) as memory:
+        memory.record_turn(ANN, role="user", text=told, observed_at=SAID_AT)
+        memory.flush()
+        for question in questions:
+            later = SAID_AT + timedelta(days=3)
+            assert memory.recall(ANN, question, as_of=later, record=False).items, question
