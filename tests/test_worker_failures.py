@@ -119,11 +119,12 @@ def test_what_came_while_a_worker_sought_its_place_comes_again(
 @THOROUGH
 def test_a_table_that_is_lost_is_recovered_from_its_changelog(installation: Installation) -> None:
     told = load(13, 600)
-    for number, part in enumerate((told[:200], told[200:400], told[400:])):
+    ends = 200, 400, len(told)
+    for begin, end in zip((0, *ends), ends, strict=False):
         worker = installation.worker("one")
-        installation.record(part)
-        installation.settled(told[: 200 * (number + 1)])
-        if number:
+        installation.record(told[begin:end])
+        installation.settled(told[:end])
+        if begin:
             worker.kill()
         else:
             assert worker.drain() == 0, installation.troubles()
