@@ -241,6 +241,8 @@ class Generation:
             while not (ahead := sum(self.candidates.end_offsets(PARTITIONS).values())):
                 process.check()
                 time.sleep(_LOOK_S)
+            if ahead >= count:
+                raise Skipped(f"all of {count} events were through at the first look: too few")
             started = time.perf_counter()
             return (count - ahead) / (self.await_made(count, [process]) - started)
 
