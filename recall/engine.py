@@ -193,7 +193,8 @@ def _chosen(
     settings: Settings,
 ) -> list[Ranked]:
     """The hits that a channel vouches for, and the episodes told beside the best episodes of
-    them, in one order. Facts say what they say without their neighbours."""
+    them, in one order, without those that are worth little beside the best. Facts say what they say
+    without their neighbours."""
     vouched = _above_floor(hits, levels, settings)
     candidates = Candidates(asked, settings)
     candidates.add(hit.sketch for channel in sorted(vouched) for hit in vouched[channel])
@@ -220,11 +221,15 @@ def _chosen(
         ranked = weighed(vouched, candidates, thread, idf, settings)
     found = _found(vouched)
     told_of = candidates.sketches
+    least, best = ranked[-1][0], ranked[0][0]
+    if not asked.asks_many and not asked.lines_ago:
+        least = min(best, settings.least_share * best)
     return [
         Ranked(
             told_of[row].point, told_of[row].said, score, rank, found.get(told_of[row].point, {})
         )
         for rank, (score, row) in enumerate(ranked, start=1)
+        if score >= least
     ]
 
 

@@ -30,6 +30,7 @@ class Settings(msgspec.Struct, frozen=True):
     of ``words_needed_of`` words where there are more; unless the words it holds have an IDF of
     ``sure_lexical`` together, or it is ``sure_margin`` above the unrelated, less where there are
     fewer memories than ``candidates`` (see ``abstention``).
+    Nor is what scores less than ``least_share`` of the best, unless a list or a talk asks.
     ``after_seconds`` is the longest that ``recall(after=...)`` waits before it answers from what
     there is.
     """
@@ -61,6 +62,7 @@ class Settings(msgspec.Struct, frozen=True):
     words_needed_of: float = 20.0
     sure_lexical: float = 12.0
     sure_margin: float = 0.4
+    least_share: float = 0.3
     after_seconds: float = 10.0
     channels: tuple[Channel, ...] | None = None
     """Those that may serve; None for all that there are."""

@@ -43,7 +43,7 @@ def traced(
         if name in rank_served:
             return "served", f"rank {rank_served[name]}"
         if name not in ranked:
-            return "below floor", "no channel that found it vouches for it"
+            return "below floor", "no channel vouches for it, or it is worth little beside the best"
         if name not in unique:
             kept = kept_of.get(_said(memory_of[name]), "")
             return "collapsed", f"says the same as {kept}" if kept else ""

@@ -237,3 +237,16 @@ def test_names_are_what_a_question_writes_so() -> None:
     )  # fmt: skip
     assert analysed("Visiting friends. Where do they live?", AS_OF).names == ()
     assert analysed("Mira在哪里见到Jonas？", AS_OF).names == ("jona",)
+
+
+def test_what_is_worth_little_beside_the_best_is_not_served() -> None:
+    best = told(1, "The pottery class starts in June in Porto")
+    little = told(
+        2, "It rained on the old harbour wall in Porto, and we counted boats all day long", 9e4
+    )
+    question = "When does the pottery class start in June in Porto?"
+    assert chosen(question, best, little) == ["m01"]
+    assert chosen(question, best, little, settings=Settings(least_share=0.0)) == ["m01", "m02"]
+    assert chosen("Did it rain in Porto?", little) == ["m02"], "alone it is the best"
+    talk = f"We spoke of Porto.\n{question}"
+    assert chosen(talk, best, little) == ["m01", "m02"], "a talk asks for more than one thing"
