@@ -10,6 +10,17 @@ from faust.types import TP
 
 from memstream.streams.changelog import Record
 
+FETCH_MS = 100
+"""How long a broker waits for something to come before it answers a fetch; Faust says 1,500. What
+lay here when a fetch was sent is not asked for in it, and so not before it is answered."""
+
+
+class _Thread(driver.AIOKafkaConsumerThread):
+    def _create_worker_consumer(self, transport: Any) -> Any:
+        consumer = super()._create_worker_consumer(transport)
+        consumer._fetch_max_wait_ms = FETCH_MS
+        return consumer
+
 
 class Consumer(driver.Consumer):
     """Knows which offsets the brokers have as committed: what Faust notes as committed counts
@@ -18,6 +29,9 @@ class Consumer(driver.Consumer):
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
         self.confirmed: dict[TP, int] = {}
+
+    def _new_consumer_thread(self) -> _Thread:
+        return _Thread(self, loop=self.loop, beacon=self.beacon)
 
     async def seek_to_committed(self) -> Mapping[TP, int]:
         """Where nothing is committed yet, to the beginning. Faust itself stays there where it is,

@@ -12,7 +12,7 @@ from faust.types import TP
 
 from memstream.processors.standard import standard_pipeline
 from memstream.schemas.codec import Codec
-from memstream.streams import faust_app
+from memstream.streams import faust_app, faust_transport
 from memstream.streams.faust_app import ChangelogMissing, FaustWorker, WorkerSettings
 from memstream.streams.kafka_reading import TopicReader
 from memstream.streams.kafka_settings import KafkaSettings
@@ -31,6 +31,16 @@ def test_the_producer_is_idempotent_and_waits_for_all_replicas(tmp_path: Path) -
     app = worker(KafkaSettings(bootstrap="127.0.0.1:1"), tmp_path).app
     assert app.producer._settings_extra()["enable_idempotence"] is True
     assert app.conf.producer_acks == -1
+
+
+def test_a_fetch_holds_up_what_it_leaves_out_for_a_moment_only(tmp_path: Path) -> None:
+    app = worker(KafkaSettings(bootstrap="127.0.0.1:1"), tmp_path).app
+
+    async def fetch_ms() -> Any:
+        thread = app.consumer._thread
+        return thread._create_worker_consumer(app.transport)._fetch_max_wait_ms
+
+    assert asyncio.run(fetch_ms()) == faust_transport.FETCH_MS
 
 
 def test_messages_sent_together_stand_in_order_whatever_their_size(
