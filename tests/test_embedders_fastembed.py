@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 from concurrent.futures import ThreadPoolExecutor
 from importlib import import_module
@@ -12,9 +11,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tiny_models import DIMENSION, write_sentence_model
 
 from memstream import Memory, Scope
-from memstream.projections import embedders_fastembed
+from memstream.projections import fastembed_models
 from memstream.projections.embedders import EmbedderUnavailable, embedder_named
 from memstream.projections.embedders_fastembed import FastEmbedder
 
@@ -23,50 +23,8 @@ pytestmark = pytest.mark.skipif(
     reason="fastembed and onnx are not installed (extra 'fastembed', and 'dev')",
 )
 MODEL = "memstream/tiny-test-model"
-DIMENSION = 8
-WORDS = "[PAD] [UNK] the kettle is on stove user lives in porto where does live 水 壶".split()
 ANN = Scope(tenant="acme", user="ann")
 TEXTS = ["The kettle is on the stove", "水 壶", "", "broken \ud83d text \0 with a NUL"]
-
-
-def write_model(folder: Path, seed: int) -> None:
-    """A table of word vectors, as fastembed's layout of a sentence model."""
-    onnx: Any = import_module("onnx")
-    tokenizers: Any = import_module("tokenizers")
-    helper, types = onnx.helper, onnx.TensorProto
-    table = np.random.default_rng(seed).normal(size=(len(WORDS), DIMENSION)).astype(np.float32)
-    graph = helper.make_graph(
-        [helper.make_node("Gather", ["table", "input_ids"], ["last_hidden_state"])],
-        "words",
-        [
-            helper.make_tensor_value_info(name, types.INT64, ["batch", "length"])
-            for name in ("input_ids", "attention_mask")
-        ],
-        [
-            helper.make_tensor_value_info(
-                "last_hidden_state", types.FLOAT, ["batch", "length", DIMENSION]
-            )
-        ],
-        [helper.make_tensor("table", types.FLOAT, table.shape, table.ravel())],
-    )
-    opset = [helper.make_opsetid("", 13)]
-    model = helper.make_model(graph, opset_imports=opset, ir_version=8)
-    (folder / "onnx").mkdir(parents=True)
-    (folder / "onnx" / "model.onnx").write_bytes(model.SerializeToString())
-    words = tokenizers.models.WordLevel(
-        {word: at for at, word in enumerate(WORDS)}, unk_token="[UNK]"
-    )
-    tokenizer = tokenizers.Tokenizer(words)
-    tokenizer.normalizer = tokenizers.normalizers.Lowercase()
-    tokenizer.pre_tokenizer = tokenizers.pre_tokenizers.Whitespace()
-    tokenizer.add_special_tokens(["[PAD]", "[UNK]"])
-    tokenizer.save(str(folder / "tokenizer.json"))
-    for name, content in {
-        "config.json": {"pad_token_id": 0},
-        "tokenizer_config.json": {"model_max_length": 64, "pad_token": "[PAD]"},
-        "special_tokens_map.json": {"pad_token": "[PAD]", "unk_token": "[UNK]"},
-    }.items():
-        (folder / name).write_text(json.dumps(content), encoding="utf-8")
 
 
 @pytest.fixture(scope="module")
@@ -81,13 +39,13 @@ def models(tmp_path_factory: pytest.TempPathFactory) -> Path:
         dim=DIMENSION,
     )
     root = tmp_path_factory.mktemp("models")
-    write_model(root / MODEL, seed=1)
+    write_sentence_model(root / MODEL, seed=1)
     return root
 
 
 @pytest.fixture
 def named(models: Path, monkeypatch: pytest.MonkeyPatch) -> str:
-    monkeypatch.setenv(embedders_fastembed.MODELS_VARIABLE, str(models))
+    monkeypatch.setenv(fastembed_models.MODELS_VARIABLE, str(models))
     return f"fastembed:{MODEL}"
 
 
@@ -109,7 +67,7 @@ def test_vectors_are_unit_float32_alone_in_a_batch_and_in_threads(named: str) ->
 def test_the_identity_is_of_the_files_not_of_their_place(models: Path, tmp_path: Path) -> None:
     here = FastEmbedder(MODEL, models / MODEL).identity
     shutil.copytree(models / MODEL, tmp_path / "copy")
-    write_model(tmp_path / "other", seed=2)
+    write_sentence_model(tmp_path / "other", seed=2)
     assert FastEmbedder(MODEL, tmp_path / "copy").identity == here
     assert FastEmbedder(MODEL, tmp_path / "other").identity != here
     assert here.split("/")[-1] == str(DIMENSION)
@@ -125,8 +83,8 @@ def test_a_directory_keeps_its_model_and_notices_another(
         assert memory.recall(ANN, "Where does the user live?").channels == ("bm25", "dense")
     with Memory.open(directory, worker=False) as memory:
         assert memory.recall(ANN, "Where does the user live?").channels == ("bm25", "dense")
-    write_model(tmp_path / "others" / MODEL, seed=2)
-    monkeypatch.setenv(embedders_fastembed.MODELS_VARIABLE, str(tmp_path / "others"))
+    write_sentence_model(tmp_path / "others" / MODEL, seed=2)
+    monkeypatch.setenv(fastembed_models.MODELS_VARIABLE, str(tmp_path / "others"))
     with Memory.open(directory, worker=False) as memory:
         found = memory.recall(ANN, "Where does the user live?")
         assert found.channels == ("bm25",)
@@ -136,7 +94,7 @@ def test_a_directory_keeps_its_model_and_notices_another(
 def test_a_model_that_is_not_there_is_not_downloaded(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.delenv(embedders_fastembed.MODELS_VARIABLE, raising=False)
+    monkeypatch.delenv(fastembed_models.MODELS_VARIABLE, raising=False)
     monkeypatch.setenv("FASTEMBED_CACHE_PATH", str(tmp_path))
     with pytest.raises(EmbedderUnavailable, match=r"fastembed's own cache.* mend: put its files"):
         embedder_named("fastembed:BAAI/bge-small-en-v1.5")
@@ -163,6 +121,6 @@ def test_a_model_it_does_not_know_is_refused() -> None:
 
 
 def test_without_the_package_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(embedders_fastembed, "find_spec", lambda name: None)
+    monkeypatch.setattr(fastembed_models, "find_spec", lambda name: None)
     with pytest.raises(EmbedderUnavailable, match=r"memstream\[fastembed\]"):
         FastEmbedder(MODEL)
