@@ -1,7 +1,8 @@
 """The engine: one question to the evidence that answers it, or to nothing.
 
 Analyse the query, search the index under hard filters, drop what is below the floor, look up what
-was said beside the best, score, collapse what says the same, pack under the budget, render.
+was said beside the best, score, collapse what says the same, put in order by a reranker where there
+is one, pack under the budget, render.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from memstream.recall.coverage import idf_of
 from memstream.recall.evidence import Evidence, Found, Item, Trace
 from memstream.recall.packing import estimated_tokens, packed
 from memstream.recall.rendering import line_of, rendered
+from memstream.recall.reranking import Reranker, RerankerUnavailable, reranked
 from memstream.recall.scoring import weighed
 from memstream.recall.settings import Settings
 from memstream.recall.thread import Thread, moment_of
@@ -98,8 +100,9 @@ def recalled(
     embedder: Embedding | None,
     settings: Settings,
     degraded: Sequence[str] = (),
+    reranker: Reranker | None = None,
 ) -> Evidence:
-    """The evidence for a request. Pure but for ``index`` and ``embedder``."""
+    """The evidence for a request. Pure but for ``index``, ``embedder`` and ``reranker``."""
     asked = analysed(request.query, request.as_of, request.attributes)
     vector = None
     if embedder is not None and embedder.dimension and request.query.strip():
@@ -114,8 +117,17 @@ def recalled(
     if query is not None:
         hits = index.search(query)
         ranking = _chosen(index, query, hits, asked, levels, settings)
-    unique = _collapsed(ranking, None if request.explain else most)
+    needed = most if reranker is None else max(most, settings.reranked)
+    unique = _collapsed(ranking, None if request.explain else needed)
     items = _read(index, query, unique)
+    ordered_by = ""
+    disordered: tuple[str, ...] = ()
+    if reranker is not None and min(len(items), settings.reranked) > 1:
+        try:
+            items = reranked(reranker, request.query, items, settings.reranked)
+            ordered_by = reranker.identity
+        except RerankerUnavailable as error:
+            disordered = (f"{error}; left in the order of fusion",)
     limited = chosen = items[:most]
     omitted = 0
     if request.budget_tokens is not None:
@@ -134,7 +146,7 @@ def recalled(
             "unique": items,
             "limited": limited,
         }
-        trace = _trace(index, query, hits, stages, chosen, settings)
+        trace = _trace(index, query, hits, stages, chosen, settings, ordered_by)
     return Evidence(
         query=request.query,
         text=text,
@@ -142,7 +154,7 @@ def recalled(
         as_of=request.as_of,
         known_at=request.known_at,
         channels=tuple(sorted(hits)),
-        degraded=tuple(degraded),
+        degraded=(*degraded, *disordered),
         tokens=estimated_tokens(text) if text else 0,
         omitted=omitted,
         trace=trace,
@@ -261,11 +273,12 @@ def _trace(
     stages: Mapping[Stage, Sequence[Item]],
     served: Sequence[Item],
     settings: Settings,
+    reranker: str,
 ) -> Trace:
     found = _found(hits)
     memory_of = index.read(query, list(found)) if query is not None else {}
     hit = [(memory_of[point], each) for point, each in found.items() if point in memory_of]
-    return traced(tuple(hits), hit, stages, served, settings)
+    return traced(tuple(hits), hit, stages, served, settings, reranker)
 
 
 def _above_floor(

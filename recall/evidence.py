@@ -12,14 +12,16 @@ from memstream.schemas.memories import Memory
 
 
 class Found(msgspec.Struct, frozen=True):
-    """How one channel found an item: its rank there (from 1) and that channel's score."""
+    """How one channel found an item, or the reranker placed it: its rank there (from 1) and that
+    channel's score."""
 
     rank: int
     score: float
 
 
 class Item(msgspec.Struct, frozen=True):
-    """One piece of evidence. ``score`` is the fused score, comparable within one answer only."""
+    """One piece of evidence. ``score`` is the fused score, comparable within one answer only;
+    where a reranker put the items in order, ``found`` has its place and score as "rerank"."""
 
     memory: Memory
     score: float
@@ -45,12 +47,14 @@ class Considered(msgspec.Struct, frozen=True):
 
 
 class Trace(msgspec.Struct, frozen=True):
-    """How an answer came about: what was considered, best first; the weights and floors it was
-    fused with; and, where nothing was served, why."""
+    """How an answer came about: what was considered, best first after fusion; the weights and
+    floors it was fused with; where nothing was served, why; and, where a reranker put the best in
+    order, which one."""
 
     considered: tuple[Considered, ...]
     fusion: dict[str, float]
     abstained: str = ""
+    reranker: str = ""
 
 
 class Evidence(msgspec.Struct, frozen=True):

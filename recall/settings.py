@@ -31,12 +31,14 @@ class Settings(msgspec.Struct, frozen=True):
     ``sure_lexical`` together, or it is ``sure_margin`` above the unrelated, less where there are
     fewer memories than ``candidates`` (see ``abstention``).
     Nor is what scores less than ``least_share`` of the best, unless a list or a talk asks.
+    A reranker, where there is one, puts the best ``reranked`` in order.
     ``after_seconds`` is the longest that ``recall(after=...)`` waits before it answers from what
     there is.
     """
 
     candidates: int = 50
     limit: int = 10
+    reranked: int = 20
     floor: float = 0.0
     margin: float = 0.12
     expanded: int = 4

@@ -2,11 +2,30 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from datetime import datetime
 
 import msgspec
 
-from memstream.schemas.memories import Memory
+from memstream.schemas.memories import Memory, Status
+
+
+def standing(
+    memories: Iterable[Memory],
+    when: datetime,
+    *,
+    moved: bool,
+    status: Status | None = None,
+    everything: bool = False,
+) -> list[Memory]:
+    """The memories as they stand at ``when``: those that are active and hold then, those of a
+    ``status``, or ``everything``. ``moved``: ``when`` was asked for, and is not simply now."""
+    seen = [as_seen(memory, when, moved=moved) for memory in memories]
+    if everything:
+        return seen
+    if status is not None:
+        return [each for each in seen if each.status == status]
+    return [each for each in seen if each.status == "active" and each.valid_from <= when]
 
 
 def as_seen(memory: Memory, when: datetime, *, moved: bool) -> Memory:

@@ -25,15 +25,17 @@ def traced(
     stages: Mapping[Stage, Sequence[Item]],
     served: Sequence[Item],
     settings: msgspec.Struct,
+    reranker: str = "",
 ) -> Trace:
     """The trace of an answer. ``channels`` are those that were asked, ``hits`` the memories that
     they found and how; ``stages`` what was left in order
     after fusion and floor ("ranked"), after collapsing ("unique") and after the limit
-    ("limited"); ``served`` what was packed."""
+    ("limited"); ``served`` what was packed; ``reranker`` whose order that is, if it is one's."""
     memory_of = {memory.id: memory for memory, _ in hits}
     found = {memory.id: dict(each) for memory, each in hits}
     ranked = {item.memory.id: item for item in stages["ranked"]}
     memory_of |= {name: item.memory for name, item in ranked.items()}
+    found |= {item.memory.id: item.found for item in stages["unique"]}
     unique = {item.memory.id for item in stages["unique"]}
     limited = {item.memory.id for item in stages["limited"]}
     rank_served = {item.memory.id: item.rank for item in served}
@@ -68,7 +70,8 @@ def traced(
         for name in order
         for became, detail in (outcome(name),)
     )
-    return Trace(considered, fusion_of(settings), _silence(channels, considered, served))
+    silence = _silence(channels, considered, served)
+    return Trace(considered, fusion_of(settings), silence, reranker)
 
 
 def fusion_of(settings: msgspec.Struct) -> dict[str, float]:

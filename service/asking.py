@@ -1,8 +1,9 @@
-"""What a question is asked with: its vector, or none and the reason, as recall goes on by words
-without it; and the attributes it can ask for."""
+"""Asking: a question with all it is asked with. Its vector, or none and the reason, as recall goes
+on by words without it; the attributes it can ask for; the reranker, or why there is none now."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,23 +12,28 @@ import numpy as np
 from numpy.typing import NDArray
 
 from memstream.projections.embedders import Embedder, EmbedderUnavailable
+from memstream.recall.reranking import Reranker, RerankerUnavailable, scores_of
 from memstream.schemas.attributes import Attributes
 from memstream.streams.clock import Deadline
 
 if TYPE_CHECKING:
     from memstream.recall.background import Background
-    from memstream.recall.engine import Embedding
+    from memstream.recall.engine import Embedding, Index, Request
+    from memstream.recall.evidence import Evidence
+    from memstream.recall.settings import Settings
 
 DOUBT_SECONDS = 30.0
-"""So long after an embedder failed no question waits for it."""
+"""So long after an embedder or a reranker failed no question waits for it."""
 
 
 class Asking:
-    """Embeds questions; remembers for a while that it could not. Thread-safe."""
+    """Answers questions; remembers for a while that an embedder or a reranker could not be asked.
+    Thread-safe."""
 
-    def __init__(self, settings: Path | None) -> None:
+    def __init__(self, settings: Path | None, reranker: Reranker | None = None) -> None:
         """``settings`` is the directory that may have an ``attributes.toml``, if there is one."""
         self._directory = settings
+        self.reranker = None if reranker is None else Doubted(reranker)
         self._background: tuple[str, Background] | None = None
         """Of which embedder, and what it is."""
         self._failed: tuple[Deadline, str, str] | None = None
@@ -39,6 +45,21 @@ class Asking:
         from memstream.processors.standard import attributes_in  # recording needs no rules
 
         return attributes_in(self._directory)
+
+    def evidence(
+        self,
+        request: Request,
+        index: Index,
+        embedder: Embedder | None,
+        settings: Settings,
+        degraded: list[str],
+    ) -> Evidence:
+        """The evidence for a request out of ``index``. ``degraded`` is what is known to be missing,
+        in words; what turns out to be while it is asked is added."""
+        from memstream.recall.engine import recalled
+
+        embedding = self.embedding(embedder, request.query, degraded)
+        return recalled(request, index, embedding, settings, degraded, self.reranker)
 
     def embedding(
         self, embedder: Embedder | None, query: str, reasons: list[str]
@@ -86,3 +107,29 @@ class Embedded:
 
     def query(self, text: str) -> NDArray[np.float32]:
         return self._vector if text == self._query else self._embedder.query(text)
+
+
+class Doubted:
+    """A reranker that is not asked for a while after it failed. Thread-safe, as it is."""
+
+    def __init__(self, reranker: Reranker) -> None:
+        """Raises ``RerankerUnavailable`` for what is none."""
+        if not callable(getattr(reranker, "scores", None)) or not hasattr(reranker, "identity"):
+            raise RerankerUnavailable(
+                f"reranker: expected a Reranker, got {type(reranker).__name__}; mend: give an "
+                "object, e.g. memstream.recall.rerankers_fastembed.FastReranker(MODEL)"
+            )
+        self._reranker = reranker
+        self.identity = reranker.identity
+        self._failed: tuple[Deadline, str] | None = None
+
+    def scores(self, query: str, texts: Sequence[str]) -> list[float]:
+        """Its scores, checked. Raises ``RerankerUnavailable``."""
+        failed = self._failed
+        if failed is not None and not failed[0].passed:
+            raise RerankerUnavailable(failed[1])
+        try:
+            return scores_of(self._reranker, query, texts)
+        except RerankerUnavailable as error:
+            self._failed = Deadline(DOUBT_SECONDS), str(error)
+            raise

@@ -18,6 +18,7 @@ import msgspec
 import typer
 from typer.core import TyperCommand
 
+from memstream.recall.reranking import Reranker
 from memstream.recall.settings import Settings
 from memstream.schemas.errors import Fault, InvalidScope, LeaseHeld, NotFound
 from memstream.schemas.instants import FIRST, LAST, parse_instant
@@ -254,9 +255,9 @@ Reason = Annotated[str, typer.Option(help="Why; kept in the log.")]
 class Opened:
     """A directory as one command has it open."""
 
-    def __init__(self, host: Host) -> None:
+    def __init__(self, host: Host, reranker: Reranker | None) -> None:
         self.host = host
-        self.memory = Memory(host, Settings())
+        self.memory = Memory(host, Settings(), reranker)
 
 
 @contextmanager
@@ -266,6 +267,7 @@ def opened(
     create: bool = False,
     embedder: str | None = None,
     index: str | None = None,
+    reranker: Reranker | None = None,
 ) -> Iterator[Opened]:
     """The directory of the command, open without a background worker. Only ``create`` makes one
     that is not there: a mistyped path must not read as an empty memory."""
@@ -278,7 +280,7 @@ def opened(
     host = Host(directory, SystemClock(), embedder=embedder, partitions=None, index=index)
     try:
         host.start(worker=False)
-        yield Opened(host)
+        yield Opened(host, reranker)
     finally:
         host.close()
 

@@ -12,7 +12,8 @@ import msgspec
 import typer
 from rich.text import Text
 
-from memstream.recall.evidence import Evidence
+from memstream.recall.evidence import Evidence, Trace
+from memstream.recall.rerankers_fastembed import FastReranker
 from memstream.schemas.counting import quantity
 from memstream.schemas.events import CandidateExtracted, WriteDecided
 from memstream.schemas.memories import Kind, Status
@@ -60,6 +61,13 @@ def _kind(text: str) -> str:
 
 
 Attribute = Annotated[str | None, typer.Option(help="Only this attribute, e.g. residence.")]
+Rerank = Annotated[
+    str | None,
+    typer.Option(
+        metavar="MODEL",
+        help="Put the best in order by this cross-encoder (fastembed's; never downloaded).",
+    ),
+]
 
 
 @commands.command(
@@ -101,6 +109,7 @@ def recall(
         list[str] | None,
         typer.Option(metavar="PATH", help="Another scope of the tenant, e.g. acme/agent:coder."),
     ] = None,
+    rerank: Rerank = None,
     explain: Annotated[
         bool, typer.Option("--explain", help="Show all that was considered, and why.")
     ] = False,
@@ -113,7 +122,7 @@ def recall(
 
     Standard output holds the evidence and nothing else; where nothing fits, nothing.
     """
-    with opened(ctx) as here:
+    with opened(ctx, reranker=FastReranker(rerank) if rerank else None) as here:
         caught_up(here)
         evidence = here.memory.recall(
             scope_of(ctx),
@@ -136,11 +145,7 @@ def recall(
         emit(evidence)
         return
     if evidence.trace is not None:
-        standard_output().print(trace_table(evidence.trace))
-        weights = ", ".join(f"{name} {value:g}" for name, value in evidence.trace.fusion.items())
-        note(f"fused with {weights}")
-        if evidence.trace.abstained:
-            note(f"nothing served: {evidence.trace.abstained}")
+        _print_trace(evidence.trace)
     if evidence:
         typer.echo(shown_lines(evidence.text))
     note(_served(evidence))
@@ -309,6 +314,16 @@ def _served(evidence: Evidence) -> str:
     context = f"; context {evidence.context}" if evidence.context else ""
     tokens = quantity(evidence.tokens, "token")
     return f"{quantity(len(evidence.items), 'memory')}, about {tokens}{left}{context}"
+
+
+def _print_trace(trace: Trace) -> None:
+    standard_output().print(trace_table(trace))
+    weights = ", ".join(f"{name} {value:g}" for name, value in trace.fusion.items())
+    note(f"fused with {weights}")
+    if trace.reranker:
+        note(f"the best put in order by {trace.reranker}")
+    if trace.abstained:
+        note(f"nothing served: {trace.abstained}")
 
 
 def _print_explanation(found: Explanation) -> None:

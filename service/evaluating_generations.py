@@ -12,7 +12,7 @@ from datetime import datetime
 from pathlib import Path
 
 from memstream.projections.embedders import Embedder
-from memstream.recall.engine import Request, recalled
+from memstream.recall.engine import Request
 from memstream.recall.evidence import Evidence
 from memstream.recall.settings import Settings
 from memstream.schemas.errors import ImportFault, LeaseHeld, NotFound
@@ -95,8 +95,7 @@ def _recall_of_generation(
             ) -> Evidence:
                 request = Request(text, (scope,), as_of, limit=limit, budget_tokens=budget)
                 reasons: list[str] = []
-                embedding = asking.embedding(remembering, text, reasons)
-                return recalled(request, index, embedding, settings, reasons)
+                return asking.evidence(request, index, remembering, settings, reasons)
 
             yield recall, stamp.embedder
         finally:

@@ -19,9 +19,10 @@ import msgspec
 from memstream.processors.capture import capture
 from memstream.projections.embedders import Embedder
 from memstream.recall.evidence import Evidence
+from memstream.recall.reranking import Reranker
 from memstream.recall.scan import Scan, newest
 from memstream.recall.settings import Settings
-from memstream.recall.standing import as_seen
+from memstream.recall.standing import standing
 from memstream.schemas.errors import NotFound, UnsupportedFilter
 from memstream.schemas.events import (
     Correction,
@@ -79,11 +80,11 @@ if TYPE_CHECKING:
 class Memory:
     """A memory directory, open. Use ``Memory.open``; thread-safe; close it, or use ``with``."""
 
-    def __init__(self, host: Host, settings: Settings) -> None:
+    def __init__(self, host: Host, settings: Settings, reranker: Reranker | None = None) -> None:
         self._host = host
         self._settings = settings
         self._clock = host.clock
-        self._asking = Asking(host.settings_folder)
+        self._asking = Asking(host.settings_folder, reranker)
 
     @classmethod
     def open(
@@ -96,6 +97,7 @@ class Memory:
         clock: Clock | None = None,
         partitions: int | None = None,
         settings: Settings | None = None,
+        reranker: Reranker | None = None,
     ) -> Memory:
         """Opens the directory, making it where it is not there.
 
@@ -107,17 +109,13 @@ class Memory:
         None for what the directory has (a new one: edge); to move it, ``rebuild(index=...)``.
         ``worker=False``: nothing is processed in the background; ``flush`` then does the work, and
         rules and indexes are opened only when something is read or processed.
-        ``partitions`` counts only for a new directory.
+        ``partitions`` counts only for a new directory. ``reranker`` puts what recall found best in
+        order; while it fails recall does without, with the reason.
         """
         check_counts(partitions=partitions)
         clock = clock or SystemClock()
         host = Host(Path(path), clock, embedder=embedder, partitions=partitions, index=index)
-        try:
-            host.start(worker=worker)
-        except BaseException:
-            host.close()
-            raise
-        return cls(host, settings or Settings())
+        return cls._started(host, worker, settings, reranker)
 
     @classmethod
     def connect(
@@ -129,23 +127,32 @@ class Memory:
         index: SearchIndex | None = None,
         clock: Clock | None = None,
         settings: Settings | None = None,
+        reranker: Reranker | None = None,
     ) -> Memory:
         """Opens a memory on Kafka; ``cluster`` None reads the environment (docs/operations.md).
 
         ``path`` is this process's own directory: for the index where there is no Qdrant server,
         and for analytics where it ``projects``. ``index`` is one to use in their place.
+        ``reranker``: see ``open``.
         """
         from memstream.service.cluster import ClusterHost
         from memstream.service.cluster_settings import cluster_settings
 
         cluster = cluster or cluster_settings(os.environ)
         host = ClusterHost(Path(path), cluster, clock or SystemClock(), index=index)
+        return cls._started(cast(Host, host), projects, settings, reranker)  # the same doors
+
+    @classmethod
+    def _started(
+        cls, host: Host, worker: bool, settings: Settings | None, reranker: Reranker | None
+    ) -> Memory:
         try:
-            host.start(worker=projects)
+            memory = cls(host, settings or Settings(), reranker)
+            host.start(worker=worker)
         except BaseException:
             host.close()
             raise
-        return cls(cast(Host, host), settings or Settings())  # the same doors
+        return memory
 
     # Recording: appends, and returns where the event stands
 
@@ -396,8 +403,7 @@ class Memory:
         check_position(after)
         check_instants(as_of=as_of, known_at=known_at, since=since, until=until)
         check_counts(budget_tokens=budget_tokens, limit=limit)
-        # A process that records needs no rules.
-        from memstream.recall.engine import Request, recalled
+        from memstream.recall.engine import Request  # a process that records needs no rules
 
         request = Request(
             query=query,
@@ -416,8 +422,7 @@ class Memory:
         reading = self._host.reader(after, self._settings.after_seconds)
         with reading as (index, embedder, degraded):
             source = index if index is not None else self._scan(request)
-            embedding = self._asking.embedding(embedder, query, degraded)
-            evidence = recalled(request, source, embedding, self._settings, degraded)
+            evidence = self._asking.evidence(request, source, embedder, self._settings, degraded)
         if not record:
             return evidence
         context = new_id(self._clock)
@@ -448,15 +453,10 @@ class Memory:
         check_status(status)
         check_instants(as_of=as_of, known_at=known_at)
         when = as_of or self._clock.now()
-        found: list[MemoryRecord] = []
-        for memory in newest(self._host.versions(scope, known_at=known_at)):
-            if attribute is not None and memory.attribute != attribute:
-                continue
-            shown = as_seen(memory, when, moved=as_of is not None)
-            holds = status is not None or shown.valid_from <= when
-            if everything or (shown.status == (status or "active") and holds):
-                found.append(shown)
-        return found
+        known = newest(self._host.versions(scope, known_at=known_at))
+        asked = [each for each in known if attribute is None or each.attribute == attribute]
+        moved = as_of is not None
+        return standing(asked, when, moved=moved, status=status, everything=everything)
 
     def history(
         self, scope: Scope, memory: str | None = None, *, attribute: str | None = None
