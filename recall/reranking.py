@@ -64,8 +64,8 @@ def scores_of(reranker: Reranker, query: str, texts: Sequence[str]) -> list[floa
 
 
 def reranked(reranker: Reranker, query: str, items: Sequence[Item], most: int) -> list[Item]:
-    """The best ``most`` items in the reranker's order, equal ones in the order they had, and then
-    the others. Raises ``RerankerUnavailable``."""
+    """The best ``most`` items in the reranker's order, equal ones in the order they had, counted
+    anew, and then the others. Raises ``RerankerUnavailable``."""
     best = items[:most]
     scores = scores_of(reranker, query, [item.memory.text for item in best])
     order = sorted(range(len(best)), key=lambda at: -scores[at])

@@ -13,7 +13,7 @@ import pytest
 
 from memstream import Evidence, Memory, Scope, Settings
 from memstream.recall.packing import estimated_tokens
-from memstream.recall.reranking import RERANK, Reranker, RerankerUnavailable
+from memstream.recall.reranking import RERANK, Reranker, RerankerUnavailable, reranked
 from memstream.service import asking
 
 ANN = Scope(tenant="acme", user="ann")
@@ -248,6 +248,15 @@ def test_only_the_best_are_put_in_order(ask: Callable[..., Evidence], question: 
     best = max(plain[:3], key=len)
     assert texts(ask(few, question, Settings(reranked=3), limit=1)) == [best]
     assert few.asked == reranker.asked
+
+
+@QUESTIONS
+def test_places_are_counted_anew(ask: Callable[..., Evidence], question: str) -> None:
+    items = ask(None, question).items
+    for most in (0, 1, 3, len(items), 99):
+        placed = reranked(By(len), question, items, most)
+        assert [item.rank for item in placed] == [*range(1, len(items) + 1)]
+        assert {item.memory.id for item in placed} == {item.memory.id for item in items}
 
 
 @QUESTIONS
