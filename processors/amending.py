@@ -61,17 +61,16 @@ class Amendments:
         book = self._books[language]
         words = split_words(language, right)
         is_place = book.phrase_list("places").length_at(words.norm, 0) == len(words)
-        attributes: set[str] = set()
+        values: dict[str, str] = {}
         for attribute, kind, rule in self._kinds[language]:
             if is_place and kind in _NO_PLACES:
                 continue
             found = read_values(right, words, 0, len(words), kind, rule, book)
             if len(found) == 1 and found[0].end == len(right) and found[0].value in right:
-                attributes.add(attribute)
-                value = found[0].value
-        if not attributes:
+                values[attribute] = found[0].value
+        if not values:
             return None
-        return Amending(value, wrong, tuple(sorted(attributes)))
+        return Amending([*values.values()][-1], wrong, tuple(sorted(values)))
 
 
 _NO_PLACES = frozenset(("employer", "company", "name", "job"))

@@ -24,6 +24,7 @@ from memstream.processors.facts import CLOSES
 from memstream.processors.gate import GateMark
 from memstream.processors.moments import annotated, first_resolved, occurred, validity_of, written
 from memstream.processors.pipeline import State, key
+from memstream.processors.repairs import Repairs
 from memstream.processors.rule_files import (
     Language,
     RuleFile,
@@ -120,7 +121,9 @@ class Reader:
         self._statements: dict[Language, Statements] = {
             language: Statements(_book(language, files), attributes) for language in _LANGUAGES
         }
-        self._repairs = {language: each.repairs for language, each in self._statements.items()}
+        self._repairs: dict[Language, Repairs] = {
+            language: each.repairs for language, each in self._statements.items()
+        }
         self._turns = TurnReading(self._statements, attributes)
         self.books: dict[Language, Rulebook] = {
             language: each.book for language, each in self._statements.items()
