@@ -10,6 +10,7 @@ from typing import Protocol
 import msgspec
 
 from memstream.recall.evidence import Found, Item
+from memstream.schemas.counting import quantity
 from memstream.schemas.errors import MemstreamError
 
 RERANK = "rerank"
@@ -53,8 +54,8 @@ def scores_of(reranker: Reranker, query: str, texts: Sequence[str]) -> list[floa
         ) from error
     if len(scores) != len(texts):
         raise RerankerUnavailable(
-            f"reranker {reranker.identity}: {len(scores)} scores for {len(texts)} texts; "
-            "expected one for each"
+            f"reranker {reranker.identity}: {quantity(len(scores), 'score')} for "
+            f"{quantity(len(texts), 'text')}; expected one for each"
         )
     if not all(map(math.isfinite, scores)):
         raise RerankerUnavailable(

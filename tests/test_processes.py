@@ -134,7 +134,7 @@ def test_ten_processes_record_while_one_works_and_nothing_is_lost_or_doubled(
 
 def test_a_killed_worker_is_followed_by_another_that_goes_on(directory: Path) -> None:
     random = Random(5)
-    told = history(random, 180)
+    told = history(random, 180)[:180]
     with Memory.open(directory, worker=False) as reader:
         for life in range(3):
             worker = started(WORKS, directory)

@@ -23,6 +23,7 @@ from hypothesis import strategies as st
 
 from memstream.processors.pipeline import Pipeline
 from memstream.processors.standard import standard_pipeline
+from memstream.schemas.attributes import builtin
 from memstream.schemas.codec import Codec
 from memstream.schemas.errors import KeyDestroyed
 from memstream.schemas.events import ErasureRequested, Event, MemoryChanged, Source
@@ -544,13 +545,15 @@ def erase(
 
 
 def words_of(events: Iterable[Event]) -> set[str]:
-    """The words in the events' texts that are long enough to look for."""
+    """The words in the events' texts that are long enough to look for; those in the names of
+    attributes say nothing."""
     found: set[str] = set()
     for event in events:
         said = msgspec.to_builtins(event.data)
         for name in ("text", "value", "note", "replacement"):
             found |= {each for each in re.findall(r"\w+", said.get(name, "")) if len(each) >= 6}
-    return found
+    named = " ".join(builtin())
+    return {each for each in found if each not in named}
 
 
 def everything_readable(partition: Partition, scope: str) -> Iterator[bytes]:
