@@ -159,7 +159,7 @@ def test_without_one_nothing_changes(
         (TimeoutError("too late"), "by/1: raised TimeoutError;"),
         (ValueError("no such word"), "by/1: raised ValueError;"),
         ([], "by/1: 0 scores for 6 texts"),
-        ([1.0], "by/1: 1 scores for 6 texts"),
+        ([1.0], "by/1: 1 score for 6 texts"),
         ([1.0] * 7, "by/1: 7 scores for 6 texts"),
         ([1, 2, 3, math.nan, 5, 6], "by/1: a score is no number"),
         ([1, 2, 3, 4, 5, math.inf], "by/1: a score is no number"),
