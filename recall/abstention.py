@@ -16,11 +16,6 @@ from memstream.recall.candidates import Candidates, Values
 from memstream.recall.settings import Settings
 
 
-def above(hit: Hit, levels: Levels) -> float:
-    """How far a hit of the dense channel is above the unrelated."""
-    return (levels.han if hit.sketch.han else levels.latin).above(hit.score)
-
-
 def near_enough(
     hits: Mapping[Channel, Sequence[Hit]], levels: Levels | None, settings: Settings
 ) -> bool:
@@ -34,7 +29,7 @@ def near_enough(
         return False
     crowd = min(len(dense) / settings.candidates, 1.0)
     enough = settings.margin + crowd * (settings.sure_margin - settings.margin)
-    return any(above(hit, levels) >= enough for hit in dense)
+    return bool(levels.near(dense, enough))
 
 
 def answerable(

@@ -10,12 +10,14 @@ Lloyd-Thomas, "Score Normalization for Text-Independent Speaker Verification Sys
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Protocol
 
 import msgspec
 import numpy as np
 from numpy.typing import NDArray
+
+from memstream.projections.queries import Hit
 
 LATIN = (
     "The meeting was moved to three in the afternoon.",
@@ -83,9 +85,9 @@ class Level(msgspec.Struct, frozen=True):
     nearest: float
     room: float
 
-    def above(self, cosine: float) -> float:
-        """0 for what is as near as the nearest unrelated text, 1 at most."""
-        return (cosine - self.nearest) / self.room
+    def cosine(self, above: float) -> float:
+        """The cosine that is so far above: 0 is that of the nearest unrelated text."""
+        return self.nearest + above * self.room
 
 
 class Levels(msgspec.Struct, frozen=True):
@@ -93,6 +95,11 @@ class Levels(msgspec.Struct, frozen=True):
 
     latin: Level
     han: Level
+
+    def near(self, hits: Iterable[Hit], above: float) -> list[Hit]:
+        """Those of the dense channel's hits that are so far above the unrelated."""
+        latin, han = self.latin.cosine(above), self.han.cosine(above)
+        return [hit for hit in hits if hit.score >= (han if hit.sketch.han else latin)]
 
 
 class Background:

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from memstream.projections.queries import LATEST, Channel, Hit, IndexQuery, Place, Surroundings
-from memstream.recall.abstention import above, answerable, near_enough
+from memstream.recall.abstention import answerable, near_enough
 from memstream.recall.analysis import Analysis, analysed
 from memstream.recall.background import Background, Levels
 from memstream.recall.candidates import Candidates
@@ -288,7 +288,7 @@ def _above_floor(
     meaning."""
     vouched = {hit.sketch.point for hit in hits.get("bm25", ()) if hit.score >= settings.floor}
     if levels is not None:
-        near = (hit for hit in hits.get("dense", ()) if above(hit, levels) >= settings.margin)
+        near = levels.near(hits.get("dense", ()), settings.margin)
         vouched.update(hit.sketch.point for hit in near)
     return {
         channel: [hit for hit in hits[channel] if hit.sketch.point in vouched] for channel in hits

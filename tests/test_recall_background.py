@@ -95,19 +95,19 @@ def test_a_short_chat_is_silent_about_what_it_does_not_tell(memory: Memory, lang
 
 
 @given(st.integers(2, 64), st.integers(0, 2**16))
-def test_the_unrelated_are_at_nought_and_the_same_text_at_one(size: int, seed: int) -> None:
+def test_the_nearest_of_the_unrelated_is_at_nought(size: int, seed: int) -> None:
     background = Background(HashEmbedder(size))
     chance = np.random.default_rng(seed)
     question = chance.normal(size=size).astype(np.float32)
     question /= np.linalg.norm(question)
     levels = background.levels(question)
     vectors = HashEmbedder(size).passages([*LATIN, *HAN]) @ question
-    assert levels.latin.above(float(vectors[: len(LATIN)].max())) == pytest.approx(0, abs=1e-4)
-    assert levels.han.above(float(vectors[len(LATIN) :].max())) == pytest.approx(0, abs=1e-4)
+    assert levels.latin.cosine(0.0) == pytest.approx(float(vectors[: len(LATIN)].max()), abs=1e-5)
+    assert levels.han.cosine(0.0) == pytest.approx(float(vectors[len(LATIN) :].max()), abs=1e-5)
     assert levels.latin.room > 0
     assert levels.han.room > 0
 
 
 def test_closeness_is_a_share_of_the_room() -> None:
-    assert Level(nearest=0.8, room=0.2).above(0.9) == pytest.approx(0.5)
-    assert Level(nearest=0.8, room=0.2).above(0.7) == pytest.approx(-0.5)
+    assert Level(nearest=0.8, room=0.2).cosine(0.5) == pytest.approx(0.9)
+    assert Level(nearest=0.8, room=0.2).cosine(-0.5) == pytest.approx(0.7)
