@@ -27,6 +27,14 @@ ANY = "*"
 """What ends the name of many attributes: "favourite_*"."""
 
 
+_AMENDED = ".amended"
+
+
+def is_amended(assertion: Assertion) -> bool:
+    """Whether an amendment asserts it in the place of another."""
+    return assertion.rule.endswith(_AMENDED)
+
+
 class Made(msgspec.Struct, frozen=True, gc=False):
     """What an amendment asserts in a lane; not any more where it is not ``active``."""
 
@@ -151,7 +159,7 @@ def _made(wrong: Assertion, amendment: Assertion) -> tuple[Assertion, ...]:
         wrong, event=amendment.event, ordinal=amendment.ordinal, value=amendment.value,
         observed_at=amendment.observed_at, trust=amendment.trust, quote=amendment.quote,
         source_kind=amendment.source_kind, text=wrong.text.replace(wrong.value, amendment.value),
-        span=amendment.span, context="", session=None, rule=f"{wrong.rule}.amended",
+        span=amendment.span, context="", session=None, rule=f"{wrong.rule}{_AMENDED}",
     )  # fmt: skip
     withdrawal = msgspec.structs.replace(
         right, ordinal=amendment.ordinal + 1, value=wrong.value, polarity="negative",

@@ -13,7 +13,7 @@ from datetime import UTC
 
 import msgspec
 
-from memstream.processors.amendments import Made, claimed, heard
+from memstream.processors.amendments import Made, claimed, heard, is_amended
 from memstream.processors.pipeline import State, key
 from memstream.processors.timeline import Review, Span, order_of, timeline
 from memstream.schemas.attributes import Attributes, builtin
@@ -67,7 +67,7 @@ class Resolve:
     """The processor. ``attributes`` tells how many values an attribute has."""
 
     name = "resolve"
-    version = 6
+    version = 7
 
     def __init__(self, attributes: Attributes | None = None) -> None:
         self.attributes = attributes or builtin()
@@ -289,7 +289,13 @@ class Resolve:
 
 
 def _memory_id(opener: Assertion) -> str:
-    return derived_id(opener.scope, opener.event, "memory", str(opener.ordinal))
+    """What an amendment asserts may stand in one slot and then, when a turn between has arrived, in
+    another: those are two memories."""
+    place = (opener.scope, opener.event, "memory", str(opener.ordinal))
+    if not is_amended(opener):
+        return derived_id(*place)
+    slot = (opener.subject, opener.attribute, opener.qualifier, opener.value)
+    return derived_id(*place, *map(content_key, slot))
 
 
 def _reviews_of(state: State, lane: Lane) -> dict[str, Review]:

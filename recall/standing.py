@@ -29,13 +29,14 @@ def standing(
 
 
 def as_seen(memory: Memory, when: datetime, *, moved: bool) -> Memory:
-    """The memory as it stands at ``when``: expired once its validity ended, active again where a
-    past ``as_of`` falls inside the validity of what was superseded later. What has not begun yet
-    is active as ever."""
+    """The memory as it stands at ``when``: expired once its validity ended, active where ``when``
+    falls inside the validity of what is superseded later: a past ``as_of``, or now where its end is
+    still to come. What has not begun yet is active as ever."""
     ended = memory.valid_to is not None and memory.valid_to <= when
     began = memory.valid_from <= when
     if memory.status == "active" and ended:
         return msgspec.structs.replace(memory, status="expired")
-    if moved and memory.status == "superseded" and began and not ended:
+    to_end = moved or memory.valid_to is not None
+    if to_end and memory.status == "superseded" and began and not ended:
         return msgspec.structs.replace(memory, status="active")
     return memory

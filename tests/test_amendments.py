@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import timedelta
 from itertools import permutations
+from pathlib import Path
 
 import msgspec
 import pytest
@@ -14,6 +15,8 @@ from hypothesis import strategies as st
 
 from memstream.schemas.events import Event, Source, TurnRecorded
 from memstream.schemas.memories import Memory
+from memstream.schemas.scope import Scope
+from memstream.service.memory import Memory as Store
 
 MINUTE = timedelta(minutes=1)
 
@@ -154,7 +157,33 @@ def test_a_turn_that_arrives_late_takes_the_correction_to_itself() -> None:
         assert len({each.id for each in shown}) == len(shown)
 
 
+@pytest.mark.parametrize(
+    "texts",
+    [
+        ("My dog is called Rex.", "My wife is called Anna.", "Sorry, I meant Leo."),
+        ("I live in Rome.", "I was born in Paris.", "Sorry, I meant Lyon."),
+        ("我住在北京。", "我出生在成都。", "说错了，是上海。"),
+    ],
+)
+def test_what_moves_to_another_slot_is_another_memory(
+    texts: tuple[str, ...], tmp_path: Path
+) -> None:
+    told = said(*texts)
+    views: list[set[str]] = []
+    for at, order in enumerate(permutations(told)):
+        with Store.open(tmp_path / str(at), worker=False) as store:
+            for event in order:
+                store.append([event])
+                store.flush()
+            scope = Scope.parse(told[0].subject)
+            views.append(standing(store.memories(scope, everything=True)))
+            assert store.doctor().healthy
+            assert store.rebuild().verified
+    assert all(each == views[0] for each in views)
+
+
 _TEXTS = (
+    "My dog is called Rex.", "My wife is called Anna.", "Sorry, I meant Leo.",
     "I live in Paris.", "I live in Ghent.", "I work at Lego.", "My mother lives in Porto.",
     "What's the weather?", "I like tea.", "I meant Lyon.", "Sorry, I meant Lyon, not Paris.",
     "Correction: Volvo.", "I mean coffee.", "我住在北京。", "说错了，是上海。", "ok",
