@@ -54,7 +54,7 @@ __all__ = ["Extract", "Reader"]
 
 LONGEST_CONTEXT = 2000
 """Characters of a turn that go with each of its assertions, to find it by."""
-_VERSION = 7
+_VERSION = 8
 _LANGUAGES: tuple[Language, ...] = ("en", "zh")
 _STANDINGS: dict[str, Standing] = {
     "stored": "admitted",
@@ -511,7 +511,7 @@ def _once(found: Sequence[Assertion]) -> list[Assertion]:
         return list(found)
     first = {
         (each.subject, each.attribute, each.value, each.qualifier, each.polarity, each.withdraws,
-         each.valid_from, each.valid_to): each
+         each.valid_from, each.valid_to, "" if each.value else each.previous): each
         for each in reversed(found)
     }  # fmt: skip
     return list(reversed(first.values()))

@@ -49,7 +49,8 @@ def said_in(fact: Fact) -> str:
 
 
 def ended_with(fact: Fact) -> list[Fact]:
-    """What ends with a value that ended: the title with the job."""
+    """What ends with a value that ended: the title with the job. What ends whatever its value is
+    has that value as the one before."""
     rule = msgspec.structs.replace(
         fact.rule, id=f"{fact.rule.id}{WITH_IT}", planned="", text="", text_not=""
     )
@@ -61,6 +62,7 @@ def ended_with(fact: Fact) -> list[Fact]:
                 msgspec.structs.replace(
                     fact, rule=rule, attribute=attribute, value=value, spoken=value,
                     beside=False, qualifier="", negative=True,
+                    previous=fact.previous if value else fact.value,
                 )
             )  # fmt: skip
     return found

@@ -124,6 +124,7 @@ class Resolve:
             assertions = tuple(sorted((*lane.assertions, assertion), key=order_of))
             grown = msgspec.structs.replace(lane, assertions=assertions)
             yield from self._recomputed(state, place, grown, event)
+            yield from self._with_it(state, assertion, event)
 
     def _amended(self, state: State, event: Event, changed: Iterable[Made]) -> Iterator[Event]:
         """The events by which what an amendment asserts takes its place, or leaves it."""
@@ -134,6 +135,28 @@ class Resolve:
             amended = sorted([*others, made], key=lambda each: order_of(each.assertion))
             changed_lane = msgspec.structs.replace(lane, amended=tuple(amended))
             yield from self._recomputed(state, place, changed_lane, event)
+            yield from self._with_it(state, made.assertion, event)
+
+    def _with_it(self, state: State, told: Assertion, cause: Event) -> Iterator[Event]:
+        """The events of what goes with what was told: the title, once the job is known."""
+        for attribute in self.attributes.with_it(told.attribute):
+            place = self._lane_key(msgspec.structs.replace(told, attribute=attribute))
+            lane = state.get(place, Lane)
+            if lane is not None and any(_goes_with(each) for each in lane.assertions):
+                yield from self._recomputed(state, place, lane, cause)
+
+    def _counts(self, state: State, assertion: Assertion) -> bool:
+        """Whether it counts: what ends together with another value does where that was told."""
+        other = self.attributes.get(assertion.attribute).goes_with
+        if not other or not _goes_with(assertion):
+            return True
+        place = self._lane_key(msgspec.structs.replace(assertion, attribute=other))
+        lane = state.get(place, Lane) or Lane()
+        told = [*lane.assertions, *(each.assertion for each in lane.amended if each.active)]
+        named = content_key(assertion.previous)
+        return any(
+            each.polarity == "positive" and content_key(each.value) == named for each in told
+        )
 
     def _remember_lane(self, state: State, assertion: Assertion, place: str) -> None:
         index = key(assertion.scope, "lanes", assertion.event)
@@ -205,7 +228,8 @@ class Resolve:
         """The events by which the lane's memories become what its assertions now say."""
         reviews = _reviews_of(state, lane)
         every = [*lane.assertions, *(each.assertion for each in lane.amended)]
-        counted = [*lane.assertions, *(each.assertion for each in lane.amended if each.active)]
+        told = [each for each in lane.assertions if self._counts(state, each)]
+        counted = [*told, *(each.assertion for each in lane.amended if each.active)]
         attribute = self.attributes.get(every[0].attribute)
         together = attribute.together and attribute.cardinality == "many"
         timed = timeline(counted, reviews, together=together)
@@ -286,6 +310,11 @@ class Resolve:
             data=MemoryChanged(memory=memory),
             recordedtime=cause.recordedtime,
         )
+
+
+def _goes_with(assertion: Assertion) -> bool:
+    """Whether it ends whatever there is, together with a value of another attribute."""
+    return assertion.polarity == "negative" and not assertion.value and bool(assertion.previous)
 
 
 def _memory_id(opener: Assertion) -> str:

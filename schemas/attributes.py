@@ -35,6 +35,9 @@ class Attribute(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     aliases: str = ""
     opposite: str = ""
     """The attribute of the contrary: one value cannot be under both at once."""
+    goes_with: str = ""
+    """The attribute with a value of which it ends, whatever its own: the title with the job. That
+    says nothing where such a value was never told ("I left Instagram")."""
     denial_states_opposite: bool = False
     together: bool = False
     """Its values, few at a time, share one lane: of many, a denial without a value ends them all;
@@ -51,6 +54,11 @@ class Attributes:
 
     def __init__(self, known: Mapping[str, Attribute]) -> None:
         self._known = dict(known)
+        self._with_it: dict[str, tuple[str, ...]] = {}
+        for name, attribute in self._known.items():
+            if attribute.goes_with:
+                others = self._with_it.get(attribute.goes_with, ())
+                self._with_it[attribute.goes_with] = (*others, name)
         for name, attribute in self._known.items():
             other = self._known.get(attribute.opposite)
             if attribute.opposite and (
@@ -76,6 +84,10 @@ class Attributes:
     def place(self, name: str) -> str:
         """The name of the place that an attribute and its opposite compete for."""
         return min(name, self.get(name).opposite or name)
+
+    def with_it(self, name: str) -> tuple[str, ...]:
+        """The attributes that end with a value of this one."""
+        return self._with_it.get(name, ())
 
     def sentence(
         self,

@@ -338,3 +338,29 @@ def test_a_value_shows_what_is_over(texts: tuple[str, ...], stands: set[str]) ->
     for order in permutations(turns(*texts)):
         found = [each for each in memories(list(order)) if each.attribute]
         assert {f"{e.attribute}={e.value}" for e in found if e.status == "active"} == stands
+
+
+@pytest.mark.parametrize(
+    ("works", "texts"),
+    [
+        (
+            "I work at Lego as a baker.",
+            ("I left Facebook.", "I quit Spotify.", "I resigned from the rowing club.",
+             "I stopped working at Costa because it was loud.", "I left Volvo and Ikea."),
+        ),
+        (
+            "我在华为工作，是厨师。",
+            ("我离开会议室了。", "我离开上海三天。", "我离开了家长群。", "我离开公司去买菜了。",
+             "我从篮球队离职了。"),
+        ),
+    ],
+)  # fmt: skip
+def test_a_title_ends_only_with_an_employer_that_was_told(
+    works: str, texts: tuple[str, ...]
+) -> None:
+    before = standing(works)
+    assert len(before) == 2
+    for text in texts:
+        for order in permutations(turns(works, text)):
+            found = [each for each in memories(list(order)) if each.attribute]
+            assert {f"{e.attribute}={e.value}" for e in found if e.status == "active"} == before
