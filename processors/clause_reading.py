@@ -539,7 +539,7 @@ class SentenceReading:
         self._used.add(id(following))
         spoken = following.spoken
         words = self._text[spoken.start[0] : spoken.end[-1]].strip(" ,.;!?，。；！")
-        return f"{following.lead}{' ' if self._book.language == 'en' else ''}{words}"
+        return f"{following.lead.removeprefix('是')}{' ' if self._book.language == 'en' else ''}{words}"
 
     def _contrasted(
         self, match: Match, clause: Clause, index: int, facts: Sequence[Fact]
@@ -586,7 +586,7 @@ _JOINS = frozenset(("and", "or", "&", ",", "和", "、", "跟"))
 _TO_SIGN = re.compile("[^,.;:!?]*")
 _OWN_SUBJECTS = frozenset("i we my our he she they it his her their its".split())
 _CONTRASTS = ("不是", "而不是", "not")
-_REASONS = frozenset(("because", "因为", "由于"))
+_REASONS = frozenset(("because", "因为", "由于", "是因为", "是由于"))
 _BEFORE_CONTRAST = frozenset("not in at to for as from with on the 是 在".split())
 _INTRODUCTION = Rule(id="name.introduced", say=(), confidence=0.8)
 _PARTED = Rule(id="pet.parted", say=(), tense="change", polarity="negative")

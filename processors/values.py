@@ -218,9 +218,7 @@ def _employers(region: Region) -> list[Value]:
     if region.book.phrase_list("not_employers").length_at(norm, 0):
         return []
     if region.book.language == "zh":
-        value = _thing(region)
-        place = region.book.phrase_list("places").length_at(norm, 0) == len(norm)
-        return [value] if value is not None and not place else []
+        return _chinese_employer(region)
     start = 1 if norm[0] in ("the", "a", "an") else 0
     named = next((at for at, word in enumerate(norm) if word in ("called", "named")), 0)
     if named and named + 1 < len(norm):
@@ -234,6 +232,20 @@ def _employers(region: Region) -> list[Value]:
         return []
     value = _thing(region)
     return [value] if value is not None and len(norm) <= 6 else []
+
+
+def _chinese_employer(region: Region) -> list[Value]:
+    """What stands between 在 and 工作, but for a place that tells nothing of the employer (家,
+    电脑上) and for what is being done: 在找工作."""
+    norm, book = region.norm, region.book
+    whole = any(book.phrase_list(each).length_at(norm, 0) == len(norm) for each in _NO_WORKPLACES)
+    acts = book.phrase_list("doings").length_at(norm, 0) > 0
+    acts = acts and not book.phrase_list("not_doings").length_at(norm, 0)
+    value = None if whole or acts or norm[-1] == "上" else _thing(region)
+    return [] if value is None else [value]
+
+
+_NO_WORKPLACES = ("places", "not_workplaces")
 
 
 def _actions(region: Region) -> list[Value]:
