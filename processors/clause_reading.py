@@ -25,6 +25,7 @@ from memstream.processors.clauses_en import english_clauses
 from memstream.processors.clauses_zh import chinese_clauses
 from memstream.processors.dates import DateSpan, find_dates
 from memstream.processors.facts import CONTRARY, Fact, closed_by, ended_with
+from memstream.processors.moments import birthday
 from memstream.processors.names import NOT_CALLED, is_name_like
 from memstream.processors.qualifiers import is_qualified, set_apart
 from memstream.processors.regions import Value
@@ -467,8 +468,9 @@ class SentenceReading:
             date = self._dates(rule, clause)[0]
             if date.start is None or date.granularity != "day":
                 return []
-            value = _birthday(date.start, date, self._anchor)
-            return [Value(value, date.text, start_char, max(end_char, date.end_char))]
+            born = {"birthday", "日"}.isdisjoint(words.norm[: match.end])
+            value, spoken = birthday(date, self._anchor, born=born)
+            return [Value(value, spoken, start_char, max(end_char, date.end_char))]
         if rule.value.startswith("<"):
             said = self._text[start_char:end_char]
             return [Value(said, said, start_char, end_char)]
@@ -539,7 +541,7 @@ class SentenceReading:
         self._used.add(id(following))
         spoken = following.spoken
         words = self._text[spoken.start[0] : spoken.end[-1]].strip(" ,.;!?，。；！")
-        return f"{following.lead.removeprefix('是')}{' ' if self._book.language == 'en' else ''}{words}"
+        return f"{_REASONS[following.lead]}{words}"
 
     def _contrasted(
         self, match: Match, clause: Clause, index: int, facts: Sequence[Fact]
@@ -586,15 +588,11 @@ _JOINS = frozenset(("and", "or", "&", ",", "和", "、", "跟"))
 _TO_SIGN = re.compile("[^,.;:!?]*")
 _OWN_SUBJECTS = frozenset("i we my our he she they it his her their its".split())
 _CONTRASTS = ("不是", "而不是", "not")
-_REASONS = frozenset(("because", "因为", "由于", "是因为", "是由于"))
+_REASONS = {
+    "because": "because ", "因为": "因为", "是因为": "因为", "由于": "由于", "是由于": "由于"
+}  # fmt: skip
 _BEFORE_CONTRAST = frozenset("not in at to for as from with on the 是 在".split())
 _INTRODUCTION = Rule(id="name.introduced", say=(), confidence=0.8)
 _PARTED = Rule(id="pet.parted", say=(), tense="change", polarity="negative")
 _AFTER_NAME = re.compile(r"[.,;!?)。，！]|$| and | but | who ")
 _RELATION = Rule(id="relation.named_in_passing", say=(), confidence=0.85)
-
-
-def _birthday(start: datetime, date: DateSpan, anchor: datetime | None) -> str:
-    """A birthday in ISO form: with the year where it was said, else MM-DD."""
-    local = start.astimezone(UTC if anchor is None else anchor.tzinfo)
-    return local.strftime("%m-%d" if date.relative else "%Y-%m-%d")

@@ -119,12 +119,13 @@ def remainder(
         language = language_of(sentence.text)
         dates = [] if sentence.kind == "code" else find_dates(sentence.text, anchor, language)
         meant = repairs[language].redated_within(sentence.text, anchor) if dates else None
-        spans.append(dates if meant is None else find_dates(meant, anchor, language))
+        said = sentence.text if meant is None else meant
+        spans.append(_when(said, anchor, language) if dates else [])
         if dates and meant is None and before is not None and before[0] + 1 == at:
             earlier = before[1].text.rstrip(".。!！ ")
             meant = repairs[language].redated_after(earlier, sentence.text, anchor)
             if meant is not None:
-                spans[-2:] = [find_dates(meant, anchor, language)]
+                spans[-2:] = [_when(meant, anchor, language)]
         plain += [joint, sentence.text]
         dated += [joint, annotated(sentence.text, dates, zone, language)]
         before = (at, sentence)
@@ -134,6 +135,29 @@ def remainder(
     text = f"{label}{': ' if language == 'en' else '：'}{''.join(dated)}"
     took_place = occurred([*chain.from_iterable(spans)])
     return Remainder(value, text, chosen[0][1].start, chosen[-1][1].end, language, took_place)
+
+
+def _when(text: str, anchor: datetime | None, language: Language) -> list[DateSpan]:
+    """The dates at which something took place: not the year in which somebody is of an age."""
+    return [
+        each
+        for each in find_dates(text, anchor, language)
+        if not (_AGE_ZH.match(text, each.end_char) and each.text in _THIS_YEAR)
+        and not (_AGE_EN.search(text, 0, each.start_char) and each.text.lower() in _THIS_YEAR)
+    ]
+
+
+_THIS_YEAR = frozenset(("今年", "this year"))
+_AGE_ZH = re.compile(
+    r"(?:就|已经|已|刚|才|都|也|快|正好|满|要|该|有|了){0,3}[\d零一二两三四五六七八九十百]+(?:周?岁|个月大)"
+)
+_AGE_EN = re.compile(
+    r"(?:\b(?:is|am|are|be)|['’](?:s|m|re))(?: now| already| just| only)*"
+    r" (?:\d+|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve"
+    r"|\w+teen|\w+ty(?:-\w+)?)"
+    r"(?: years?[ -]old| years? of age)? $",
+    re.IGNORECASE,
+)
 
 
 def _joint(whole: str, before: tuple[int, Sentence], at: int, sentence: Sentence) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta, tzinfo
 
@@ -181,3 +182,21 @@ def _is_midnight(moment: datetime) -> bool:
 
 def _next_month(start: datetime) -> datetime:
     return start.replace(year=start.year + start.month // 12, month=start.month % 12 + 1)
+
+
+def birthday(date: DateSpan, anchor: datetime | None, *, born: bool) -> tuple[str, str]:
+    """A birthday in ISO form, and how it is spoken of later: as it was said, but "yesterday" as the
+    day it was. The year stands where it was said, or where it is a birth (``born``) by that day."""
+    assert date.start is not None
+    local = date.start.astimezone(UTC if anchor is None else anchor.tzinfo)
+    near = date.relative and _NEAR.search(date.text) is not None
+    value = f"{local:%m-%d}" if date.relative and not (near and born) else f"{local:%Y-%m-%d}"
+    return value, value if near else date.text
+
+
+_NEAR = re.compile(
+    r"\b(?:to|yester|mon|tues|wednes|thurs|fri|satur|sun)day\b|\btomorrow\b|\b(?:ago|last|next|this|tonight|week|morning)\b"
+    r"|[昨今明前后上下这周]|星期|礼拜",
+    re.IGNORECASE,
+)
+"""What names a day by how far it is from the one on which it is said."""

@@ -113,6 +113,49 @@ def test_a_day_and_its_month_need_no_known_moment(text: str, value: str | None) 
     assert found == ([] if value is None else [value])
 
 
+@pytest.mark.parametrize(
+    ("text", "value", "said"),
+    [
+        ("Our daughter Mia was born yesterday.", "2025-03-11", "yesterday"),
+        ("My nephew was born last Friday.", "2025-03-07", "Friday"),
+        ("我女儿昨天出生了。", "2025-03-11", "昨天"),
+        ("My birthday is tomorrow.", "03-13", "tomorrow"),
+        ("My wife's birthday is next Friday.", "03-21", "Friday"),
+        ("我的生日是明天。", "03-13", "明天"),
+        ("我的生日是下周五。", "03-21", "下周五"),
+    ],
+)
+def test_a_birthday_is_told_by_its_day_and_not_from_the_day_of_speech(
+    text: str, value: str, said: str
+) -> None:
+    (fact,) = (each for each in read(text) if each.attribute == "birthday")
+    assert (fact.value, said in fact.text) == (value, False)
+    assert value in fact.text
+
+
+@pytest.mark.parametrize(
+    ("text", "first"),
+    [
+        ("我女儿上周搬去外地练琴，她今年六岁。", "2025-03-03"),
+        ("他今年已经12岁了，上周学会了游泳。", "2025-03-03"),
+        ("She's six this year and had her first lesson on Monday.", "2025-03-10"),
+        ("他今年学会了游泳。", "2025-01-01"),
+        ("He is busy this year.", "2025-01-01"),
+    ],
+)
+def test_the_year_of_an_age_is_no_time_at_which_something_took_place(text: str, first: str) -> None:
+    (episode,) = (each for each in read(text) if each.kind == "episode")
+    assert episode.occurred is not None
+    assert episode.occurred.start == day(first)
+
+
+@pytest.mark.parametrize(
+    "text", ["I work from 9 to 5.", "I'm in from 9 to 5.", "我九点到五点上班。"]
+)
+def test_hours_of_every_day_date_nothing(text: str) -> None:
+    assert [each.occurred for each in read(text)] == [None]
+
+
 def test_a_transition_keeps_from_to_and_why() -> None:
     fact = facts("I switched from cow's milk to oat drink after getting stomach cramps.")[0]
     assert (fact.value, fact.previous) == ("oat drink", "cow's milk")
