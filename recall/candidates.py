@@ -11,6 +11,7 @@ from memstream.processors.lexemes import AVERAGE_LENGTH, K1, B, lexeme_index
 from memstream.projections.sketches import Sketch
 from memstream.recall.analysis import Analysis
 from memstream.recall.settings import Settings
+from memstream.schemas.instants import OPEN_MICROS
 
 Values = NDArray[np.float64]
 
@@ -104,5 +105,8 @@ class Candidates:
 
 
 def _within(sketch: Sketch, times: Sequence[tuple[int, int]]) -> bool:
-    """Whether what the memory tells of, or else its telling, falls into one of the ranges."""
+    """Whether what the memory tells of, or else its telling, falls into one of the ranges; or a
+    fact that is over held in one."""
+    if not sketch.told and sketch.valid_to < OPEN_MICROS - 1:
+        return any(sketch.valid_from < last and sketch.valid_to > first for first, last in times)
     return any(sketch.start < last and sketch.end > first for first, last in times)

@@ -36,6 +36,8 @@ from memstream.schemas.instants import to_micros
 from memstream.schemas.memories import Kind, Memory, Status
 from memstream.schemas.scope import Scope
 
+FACTS: tuple[Kind, ...] = ("profile", "fact")
+"""What holds for a while; the other kinds tell of what happened."""
 SERVED_STATUSES: tuple[Status, ...] = ("active", "superseded")
 """What may be served. A superseded version still holds for the time in which it was valid; the
 validity filter keeps it out of the present."""
@@ -116,6 +118,9 @@ def recalled(
     most = settings.limit if request.limit is None else request.limit
     if query is not None:
         hits = index.search(query)
+        past = _of_the_past(query, asked)
+        if past is not None:
+            hits = _joined(hits, index.search(past))
         ranking = _chosen(index, query, hits, asked, levels, settings)
     needed = most if reranker is None else max(most, settings.reranked)
     unique = _collapsed(ranking, None if request.explain else needed)
@@ -194,6 +199,32 @@ def _index_query(
         limit=settings.candidates,
         channels=tuple(channels),
     )
+
+
+def _of_the_past(query: IndexQuery, asked: Analysis) -> IndexQuery | None:
+    """The same question for facts that held at the end of the time that it names, where that is
+    over ("where did I live in 2020?"); None for most."""
+    kinds: tuple[Kind, ...] = tuple(
+        each for each in FACTS if query.kinds is None or each in query.kinds
+    )
+    if not asked.times or not kinds or query.valid_at is None:
+        return None
+    last = max(end for _, end in asked.times)
+    if last > query.valid_at:
+        return None
+    return msgspec.structs.replace(query, valid_at=last - 1, kinds=kinds)
+
+
+def _joined(
+    hits: Mapping[Channel, Sequence[Hit]], more: Mapping[Channel, Sequence[Hit]]
+) -> dict[Channel, list[Hit]]:
+    """The hits of two searches, channel by channel, each point once."""
+    joined: dict[Channel, list[Hit]] = {}
+    for channel in hits:
+        of_point = {hit.sketch.point: hit for hit in (*hits[channel], *more.get(channel, ()))}
+        ordered = sorted(of_point.values(), key=lambda hit: (-hit.score, hit.sketch.point))
+        joined[channel] = [Hit(hit.sketch, hit.score, at) for at, hit in enumerate(ordered, 1)]
+    return joined
 
 
 def _chosen(

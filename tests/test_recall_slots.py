@@ -12,6 +12,7 @@ from memstream.recall.analysis import analysed
 from memstream.schemas.attributes import builtin
 
 SAID_AT = datetime(2025, 3, 12, 9, 30, tzinfo=UTC)
+DAY = timedelta(days=1)
 ANN = Scope(tenant="acme", user="ann")
 
 
@@ -163,3 +164,37 @@ def test_a_slot_is_found_in_other_words_than_its_own(
         for question in questions:
             later = SAID_AT + timedelta(days=3)
             assert memory.recall(ANN, question, as_of=later, record=False).items, question
+
+
+@pytest.mark.parametrize(
+    ("told", "question", "word"),
+    [
+        (
+            ("I lived in Rome from 2019 to 2021.", "I live in Ghent."),
+            "Where did I live in 2020?",
+            "Rome",
+        ),
+        (
+            ("I worked at Corvex from 2015 to 2018.", "I work at Halden."),
+            "Where did she work in 2016?",
+            "Corvex",
+        ),
+        (("我2019年到2021年住在成都。", "我住在杭州。"), "我2020年住在哪里？", "成都"),
+    ],
+)
+def test_a_question_about_a_time_that_is_over_finds_what_held_then(
+    tmp_path: Path, told: tuple[str, ...], question: str, word: str
+) -> None:
+    with Memory.open(tmp_path / "memory", worker=False) as memory:
+        for at, text in enumerate(told):
+            memory.record_turn(ANN, role="user", text=text, observed_at=SAID_AT + at * DAY)
+        memory.flush()
+        found = memory.recall(ANN, question, as_of=SAID_AT + 9 * DAY, record=False)
+        assert word in found.items[0].memory.text
+        now = memory.recall(
+            ANN,
+            "Where does she live, where does she work? 住在哪里？",
+            as_of=SAID_AT + 9 * DAY,
+            record=False,
+        )
+        assert not any(word in item.memory.text for item in now.items)
