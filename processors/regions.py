@@ -68,7 +68,7 @@ class Region:
         return end
 
     def trim(self) -> None:
-        """Drops determiners before, adverbs and punctuation after."""
+        """Drops the "both" of "both X and Y" and signs before, adverbs and punctuation after."""
         norm = self.words.norm
         trailing = self.book.phrase_list("trailing")
         changed = True
@@ -83,6 +83,8 @@ class Region:
                 self.end -= 1
                 changed = True
         while self.start < self.end and norm[self.start] in _PUNCTUATION:
+            self.start += 1
+        if norm[self.start : self.start + 1] == ["both"] and "and" in norm[self.start : self.end]:
             self.start += 1
 
     @property

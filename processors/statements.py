@@ -11,7 +11,7 @@ from datetime import datetime
 
 import msgspec
 
-from memstream.processors import aspects
+from memstream.processors import aspects, rewordings
 from memstream.processors.animals import Animals
 from memstream.processors.clause_reading import Forms, SentenceReading
 from memstream.processors.clauses import Speaker
@@ -105,6 +105,7 @@ class Statements:
         text = sentence.text
         instead = self.repairs.named_instead(text) or self.contrasts.turned(text)
         instead = instead or self.introductions.turned_round(text)
+        instead = instead or rewordings.plainly(text, self.book.language)
         if instead is not None:
             return self._read(reworded(sentence, instead), speaker, anchor, correcting)
         slip = self.repairs.within(sentence.text)

@@ -87,7 +87,9 @@ class TurnReading:
         needed = _without_ends_before_it(_without_needless_ends(stated))
         unread = {each.start for each, _ in stated} - {each.start for each, _ in needed}
         left = [own or each.start in unread for own, each in zip(left, found, strict=True)]
-        return self._last_of_each_slot(_with_what_it_replaces(needed), found, left), left
+        return self._last_of_each_slot(
+            _with_districts(_with_what_it_replaces(needed)), found, left
+        ), left
 
     def _without_slots_of(
         self, facts: list[tuple[Sentence, Fact]], right: Sequence[Fact]
@@ -307,6 +309,41 @@ def _with_what_it_replaces(
         if left
         else facts
     )
+
+
+def _with_districts(facts: list[tuple[Sentence, Fact]]) -> list[tuple[Sentence, Fact]]:
+    """The facts, where a district that is told beside its city belongs to that home and is none of
+    its own: 我搬到北京了，住在朝阳区."""
+    kept: list[tuple[Sentence, Fact]] = []
+    for sentence, fact in facts:
+        at = next((at for at, each in enumerate(kept) if _is_city_of(each[1], fact)), -1)
+        if at < 0:
+            kept.append((sentence, fact))
+            continue
+        city = kept[at][1]
+        home = f"{city.value}{fact.value}"
+        spoken = city.spoken.replace(city.value, home)
+        kept[at] = kept[at][0], msgspec.structs.replace(city, value=home, spoken=spoken)
+    return kept
+
+
+def _is_city_of(city: Fact, district: Fact) -> bool:
+    """Whether two homes of one turn are a city and a district in it."""
+    return (
+        city.attribute == district.attribute == "residence"
+        and city.subject == district.subject
+        and not (city.negative or district.negative or city.beside or district.beside)
+        and not (city.former or district.former or city.qualifier or district.qualifier)
+        and district.rule.tense == "present"
+        and _DISTRICT.search(district.value) is not None
+        and _DISTRICT.search(city.value) is None
+        and city.value not in district.value
+        and not city.value.isascii()
+    )
+
+
+_DISTRICT = re.compile(r"^.{0,2}[^社小郊市山城地片]区$")
+"""A district by its name alone: 朝阳区, and not 上海浦东新区."""
 
 
 def _without_taken_back(

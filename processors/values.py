@@ -195,16 +195,17 @@ def _places(region: Region) -> list[Value]:
 
 
 def _chinese_place(region: Region) -> list[Value]:
-    """A place without how long: "东京三年" is Tokyo."""
+    """A place without how long ("东京三年" is Tokyo) and what it is to the speaker: 老家成都."""
     value = _thing(region)
     if value is None:
         return []
-    place = _DURATION.sub("", value.value)
+    place = _HOME.sub("", _DURATION.sub("", value.value))
     if not place:
         return []
     return [msgspec.structs.replace(value, value=place, spoken=place)]
 
 
+_HOME = re.compile(r"^(?:(?:了|到了?))?(?:老家|家乡|故乡|娘家|婆家)(?:的|在|（|\()?(?=.)")
 _DURATION = re.compile(
     r"(?:快|已经|有)?[一二三四五六七八九十两几半多\d]+(?:多|来)?(?:年|个月|天|个星期|周)(?:多|半)?$"
 )

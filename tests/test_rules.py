@@ -407,6 +407,43 @@ TABLE: list[tuple[str, set[str]]] = [
     ("I'm allergic to nuts because of my genes.", {"allergy=nuts"}),
     ("I prefer tea since coffee keeps me awake.", {"prefers=tea"}),
     ("I live in Oslo due to my job.", {"residence=Oslo"}),
+    # a home is a place, whatever it is to the speaker, and a district told beside it is part of it
+    ("我搬回老家成都了。", {"residence=成都"}),
+    ("我上个月搬到北京了，住在海淀区。", {"residence=北京海淀区"}),
+    ("我搬到杭州了。我住在西湖区。", {"residence=杭州西湖区"}),
+    ("我住在北京，我姐姐住在朝阳区。", {"residence=北京", "用户的姐姐: residence=朝阳区"}),
+    ("我以前住在北京，现在住在朝阳区。", {"-residence=北京", "residence=朝阳区"}),
+    # a doctor's word about the speaker counts, nobody else's does
+    ("My doctor told me I'm allergic to latex.", {"allergy=latex"}),
+    ("The doctor said that I have asthma.", {"health_condition=asthma"}),
+    ("Our GP confirmed I'm allergic to latex.", {"allergy=latex"}),
+    ("医生说我对乳胶过敏。", {"allergy=乳胶"}),
+    ("医生告诉我我有哮喘。", {"health_condition=哮喘"}),
+    ("My doctor said I might have asthma.", set()),
+    ("My doctor says he is allergic to latex.", set()),
+    ("My neighbour said I have asthma.", set()),
+    ("医生说我可能有哮喘。", set()),
+    ("医生说他对乳胶过敏。", set()),
+    ("同事说我对乳胶过敏。", set()),
+    # what is liked and not borne
+    ("I like cats but I'm allergic to them.", {"likes=cats", "allergy=cats"}),
+    ("I love mango, but I am allergic to it.", {"likes=mango", "allergy=mango"}),
+    ("我喜欢兔子但是对兔子过敏。", {"likes=兔子", "allergy=兔子"}),
+    ("我很喜欢兔子，可是我对它们过敏。", {"likes=兔子", "allergy=兔子"}),
+    ("对，我对兔子过敏。", {"allergy=兔子"}),
+    # both, and one thing for another
+    ("I like both tea and cocoa.", {"likes=tea", "likes=cocoa"}),
+    ("I'm allergic to both nuts and milk.", {"allergy=nuts", "allergy=milk"}),
+    ("I like both.", set()),
+    ("I bought a used Toyota.", {"vehicle=Toyota"}),
+    ("I sold my Mazda and bought a Volvo.", {"-owns=Mazda", "vehicle=Volvo"}),
+    ("我卖了马自达，买了一辆沃尔沃。", {"-vehicle=马自达", "vehicle=沃尔沃"}),
+    ("I bought a Switch.", set()),
+    # who was a spouse is none
+    ("My ex-wife Anna moved.", set()),
+    ("My ex-husband Tom sold his boat.", set()),
+    ("我前妻小红搬走了。", set()),
+    ("我前夫叫李雷。", set()),
 ]
 
 
