@@ -64,7 +64,7 @@ class Settings(msgspec.Struct, frozen=True):
     words_needed_of: float = 20.0
     sure_lexical: float = 12.0
     sure_margin: float = 0.4
-    least_share: float = 0.2
+    least_share: float = 0.18
     after_seconds: float = 10.0
     channels: tuple[Channel, ...] | None = None
     """Those that may serve; None for all that there are."""
