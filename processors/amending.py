@@ -8,72 +8,164 @@ in ``amendments``, when the turn before is known.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from datetime import datetime
 
 import msgspec
 
 from memstream.processors.amendments import ANY
-from memstream.processors.repairs import Repairs, without_dates
+from memstream.processors.clauses import Speaker
+from memstream.processors.dates import find_dates
+from memstream.processors.repairs import is_date, without_dates
 from memstream.processors.rule_files import Language, Rule
 from memstream.processors.rules import Rulebook
-from memstream.processors.sentences import language_of
+from memstream.processors.sentences import Sentence, language_of
+from memstream.processors.statements import Statements
 from memstream.processors.values import read_values
+from memstream.processors.wording import worded
 from memstream.processors.words import split_words
-from memstream.schemas.attributes import Attributes
-from memstream.schemas.memories import Assertion
+from memstream.schemas.memories import Amended, Assertion
 
 LONGEST = 120
 """Characters; a longer turn does more than put something right."""
 
 
 class Amending(msgspec.Struct, frozen=True):
-    """What a turn puts right: the value, the wrong one (empty where it is not said), and the
-    attributes the value may be of."""
+    """What a turn puts right: the value, the wrong one (empty where it is not said), and what the
+    value may be of."""
 
     value: str
     wrong: str
-    attributes: tuple[str, ...]
+    readings: tuple[Amended, ...]
 
 
 class Amendments:
     """Finds them in both languages."""
 
-    def __init__(
-        self,
-        books: Mapping[Language, Rulebook],
-        repairs: Mapping[Language, Repairs],
-        attributes: Attributes,
-    ) -> None:
-        self._books = books
-        self._repairs = repairs
-        self._kinds = {language: _kinds_of(book) for language, book in books.items()}
-        self._attributes = attributes
+    def __init__(self, statements: Mapping[Language, Statements]) -> None:
+        self._statements = statements
+        self._kinds = {language: _kinds_of(each.book) for language, each in statements.items()}
 
-    def read(self, text: str) -> Amending | None:
+    def read(self, text: str, speaker: Speaker, anchor: datetime | None) -> Amending | None:
         """What a turn without a statement of its own puts right; None for most."""
         if len(text) > LONGEST:
             return None
         language = language_of(text)
-        said = self._repairs[language].amendment(text)
+        said = self._statements[language].repairs.amendment(text)
         if said is None:
             return None
-        right, wrong = said
-        book = self._books[language]
-        words = split_words(language, right)
-        is_place = book.phrase_list("places").length_at(words.norm, 0) == len(words)
-        values: dict[str, str] = {}
-        for attribute, kind, rule in self._kinds[language]:
-            if is_place and kind in _NO_PLACES:
-                continue
-            found = read_values(right, words, 0, len(words), kind, rule, book)
-            if len(found) == 1 and found[0].end == len(right) and found[0].value in right:
-                values[attribute] = found[0].value
-        if not values:
+        right, wrong, clear = said
+        named = language == "zh" and _CALLED_ZH.match(right)
+        found = [] if named else list(self._stated(language, right, speaker, anchor))
+        if clear and not any(each.attribute not in _COUNTED_ATTRIBUTES for each in found):
+            found += self._bare(language, right)
+        if not found:
             return None
-        return Amending([*values.values()][-1], wrong, tuple(sorted(values)))
+        return Amending(found[-1].value, wrong, tuple(found))
+
+    def _stated(
+        self, language: Language, right: str, speaker: Speaker, anchor: datetime | None
+    ) -> Iterator[Amended]:
+        """What the words state where only the subject is missing: 住在天津, "allergic to nuts"; or
+        where they are a number or a date."""
+        statements = self._statements[language]
+        for frame in _FRAMES[language]:
+            text = frame.replace(_HERE, right)
+            sentence = Sentence(0, len(text), text)
+            facts = statements.read(sentence, speaker, anchor, correcting=False).facts
+            if len(facts) != 1 or facts[0].negative or facts[0].qualifier:
+                continue
+            (fact,) = facts
+            counted = frame in _COUNTED[language]
+            if not self._is_counted(language, right, anchor) if counted else fact.spoken == right:
+                continue
+            told = worded(
+                fact, statements.attributes, statements.book.labels, language,
+                negative=False, note="",
+            )  # fmt: skip
+            yield Amended(fact.attribute, fact.value, known=True, text=told)
+            if not counted:
+                return
+
+    def _is_counted(self, language: Language, right: str, anchor: datetime | None) -> bool:
+        """Whether a value is a number or a date, and nothing else."""
+        return self._statements[language].repairs.is_number(right) or is_date(
+            right, anchor, language
+        )
+
+    def _bare(self, language: Language, right: str) -> Iterator[Amended]:
+        """What a value alone may be of, by its kind."""
+        book = self._statements[language].book
+        kinds = self._kinds[language]
+        lead = _LEAD_ZH.match(right) if language == "zh" else None
+        if lead is not None:
+            right = right[lead.end() :]
+            asked = _LED_ZH.get(lead["lead"], frozenset())
+            kinds = [each for each in kinds if each[1] in asked]
+        words = split_words(language, right)
+        sure = _sure(words.norm, book)
+        found: dict[str, Amended] = {}
+        for attribute, kind, rule in kinds:
+            if kind in _CERTAIN and sure and kind != sure:
+                continue
+            values = read_values(right, words, 0, len(words), kind, rule, book)
+            if len(values) != 1 or values[0].end != len(right) or values[0].value not in right:
+                continue
+            known = kind in (sure, "pet")
+            if attribute not in found or known:
+                found[attribute] = Amended(attribute, values[0].value, known=known)
+        for attribute in sorted(found):
+            yield found[attribute]
 
 
-_NO_PLACES = frozenset(("employer", "company", "name", "job"))
+def _sure(norm: list[str], book: Rulebook) -> str:
+    """The kind of a value that can be of one kind only; empty where there is none."""
+    if norm and book.phrase_list("places").length_at(norm, 0) == len(norm):
+        return "place"
+    if norm and book.phrase_list("jobs").length_before(norm, len(norm)):
+        return "job"
+    article = norm[:1] in (["a"], ["an"], ["the"])
+    animal = norm[1:] if article else norm
+    return "pet" if animal and book.phrase_list("pet").length_at(animal, 0) == len(animal) else ""
+
+
+_CERTAIN = frozenset(("employer", "company", "name", "job", "place", "pet"))
+"""Kinds of which a value that is surely of another kind is none."""
+_HERE = "\N{WHITE SQUARE}"
+_COUNTED_ATTRIBUTES = frozenset(("age", "birthday", "children"))
+_COUNTED: dict[Language, tuple[str, ...]] = {
+    "en": (
+        f"My birthday is {_HERE}.",
+        f"I'm {_HERE} years old.",
+        *(f"I have {_HERE} {each}." for each in ("kids", "children", "sons", "daughters")),
+    ),
+    "zh": (
+        f"我的生日是{_HERE}。",
+        f"我今年{_HERE}岁。",
+        f"我今年{_HERE}。",
+        *(
+            f"我有{_HERE}{each}。"
+            for each in ("孩子", "儿子", "女儿", "个孩子", "个儿子", "个女儿")
+        ),
+    ),
+}
+_FRAMES: dict[Language, tuple[str, ...]] = {
+    "en": (f"I {_HERE}.", f"I'm {_HERE}.", *_COUNTED["en"]),
+    "zh": (f"我{_HERE}。", *_COUNTED["zh"]),
+}
+_LEAD_ZH = re.compile(
+    "(?P<lead>(?:名字)?叫做?|名叫|住在|来自|就职于|在(?!线)|对(?=.+过敏)|喜欢|当|做|养了?|搬到|姓)"
+)
+_CALLED_ZH = re.compile("(?:名字)?叫|名叫")
+_LED_ZH: dict[str, frozenset[str]] = {
+    **dict.fromkeys(("叫", "叫做", "名叫", "名字叫", "名字叫做"), frozenset(("name",))),
+    "住在": frozenset(("place",)),
+    "来自": frozenset(("place",)),
+    "在": frozenset(("place", "employer", "school")),
+    "当": frozenset(("job",)),
+    "做": frozenset(("job",)),
+}
+"""The kinds of value that may follow a verb or preposition said again."""
 
 
 def _kinds_of(book: Rulebook) -> list[tuple[str, str, Rule]]:
@@ -84,6 +176,8 @@ def _kinds_of(book: Rulebook) -> list[tuple[str, str, Rule]]:
         if rule.fixed or rule.polarity == "negative" or rule.dates == "value" or rule.project:
             continue
         if rule.negative == "needs" or not rule.attribute or rule.value in _ACTIONS:
+            continue
+        if rule.attribute == "job_title" and rule.value == "thing":
             continue
         named = [rule.attribute.replace("{topic}", ANY)]
         if rule.attribute == "{relation}":
@@ -105,15 +199,21 @@ def ends_turn(assertion: Assertion) -> bool:
     whole = (assertion.context or assertion.quote).rstrip()
     if not assertion.value or not whole.endswith(assertion.quote):
         return False
+    chinese = assertion.language == "zh"
     place = whole.lower().rfind(assertion.value.lower())
     rest = whole[place + len(assertion.value) :]
     if place < 0:
-        return False
-    if assertion.language == "zh":
+        dates = find_dates(whole, assertion.observed_at, "zh" if chinese else "en")
+        return bool(dates) and not _SIGNS.sub("", whole[dates[-1].end_char :])
+    if chinese:
         return len(_SIGNS.sub("", rest)) <= _MOST_CHARACTERS
     words = without_dates(rest).split()
-    return len(words) <= _MOST_WORDS and not any(each[:1].isupper() for each in words)
+    named = assertion.value[:1].isupper() and _AIM.match(rest.strip())
+    most = _MOST_WORDS_OF_AN_AIM if named else _MOST_WORDS
+    return len(words) <= most and not any(each[:1].isupper() for each in words)
 
 
 _SIGNS = re.compile(r"[\W_]")
-_MOST_CHARACTERS, _MOST_WORDS = 4, 3
+_AIM = re.compile(r"(?:for|because|to|so) ", re.IGNORECASE)
+"""What opens words behind a name that name nothing it could be taken for."""
+_MOST_CHARACTERS, _MOST_WORDS, _MOST_WORDS_OF_AN_AIM = 4, 3, 8

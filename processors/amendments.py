@@ -3,9 +3,11 @@
 Which turn was the one before hangs on what was said, never on what has arrived: the turns of a
 session are kept in the order in which they were said, and each time one of them becomes known, the
 amendment that follows it is settled anew. It speaks of the last user turn of its session within
-``REACH``, and of the first claim there that ends the turn, has one of the attributes that its value
-may be of, and another value. That claim is withdrawn, and the right one holds in its place. What an
-amendment no longer speaks of, because a turn between has arrived, is as if it had never been made.
+``REACH``, and of a claim there that has one of the attributes that its value may be of, and another
+value: the one with the wrong value where that is said, else one that ends the turn, or the only one
+that its value can be of. Where it may be of several attributes that the turn claims, it speaks of
+none. The claim is withdrawn, and the right one holds in its place. What an amendment no longer
+speaks of, because a turn between has arrived, is as if it had never been made.
 """
 
 from __future__ import annotations
@@ -17,7 +19,7 @@ import msgspec
 
 from memstream.processors.pipeline import State, key
 from memstream.schemas.ids import content_key
-from memstream.schemas.memories import Assertion
+from memstream.schemas.memories import Amended, Assertion
 
 REACH = timedelta(days=1)
 """How long after a claim it may be put right by what is said next."""
@@ -86,7 +88,7 @@ def heard(
 
 
 def claimed(state: State, assertion: Assertion) -> Iterator[Made]:
-    """Takes a claim that ends a turn into it, or an amendment; what is now asserted otherwise."""
+    """Takes a claim into its turn, or an amendment; what is now asserted otherwise."""
     session = assertion.session
     if session is None:
         return
@@ -120,8 +122,8 @@ def _settled(state: State, scope: str, session: str, turn: Turn) -> Iterator[Mad
     """What an amendment asserts now and did not before, and the other way round."""
     assert turn.amendment is not None
     before = _turn_before(state, scope, session, turn)
-    wrong = None if before is None else _put_right(before, turn)
-    made = () if wrong is None else _made(wrong, turn.amendment)
+    meant = None if before is None else _put_right(before, turn)
+    made = () if meant is None else _made(*meant, turn.amendment)
     if made == turn.made:
         return
     _put(state, scope, session, msgspec.structs.replace(turn, made=made))
@@ -129,37 +131,52 @@ def _settled(state: State, scope: str, session: str, turn: Turn) -> Iterator[Mad
     yield from (Made(each, active=True) for each in made)
 
 
-def _put_right(before: Turn, turn: Turn) -> Assertion | None:
-    """The claim of the turn before that an amendment is about."""
+def _put_right(before: Turn, turn: Turn) -> tuple[Assertion, Amended] | None:
+    """The claim of the turn before that an amendment is about, and what holds in its place."""
     amendment = turn.amendment
     if amendment is None or turn.observed_at - before.observed_at > REACH:
         return None
     wrong = content_key(amendment.previous)
-    return next(
-        (
-            each
-            for each in sorted(before.claims, key=lambda each: each.ordinal)
-            if _may_be(each.attribute, amendment.amends)
-            and content_key(each.value) != content_key(amendment.value)
-            and (not wrong or content_key(each.value) == wrong)
-            and each.trust <= amendment.trust
-        ),
-        None,
-    )
+    fitting = [
+        (claim, right)
+        for claim in sorted(before.claims, key=lambda each: each.ordinal)
+        if claim.trust <= amendment.trust and (not wrong or content_key(claim.value) == wrong)
+        for right in amendment.readings
+        if _may_be(claim, right) and content_key(claim.value) != content_key(right.value)
+    ]
+    known = [each for each in fitting if each[1].known] or fitting
+    if not known or len({claim.attribute for claim, _ in known}) > 1:
+        return None
+    if wrong:
+        return known[0]
+    ending = [each for each in known if each[0].last]
+    if ending:
+        return ending[0]
+    return known[0] if len(known) == 1 and any(each.last for each in before.claims) else None
 
 
-def _may_be(attribute: str, amends: tuple[str, ...]) -> bool:
-    begun = [each.removesuffix(ANY) for each in amends if each.endswith(ANY)]
-    return attribute in amends or any(attribute.startswith(each) for each in begun)
+def _may_be(claim: Assertion, right: Amended) -> bool:
+    """Whether a claim may be what a reading of an amendment is about, and can be told anew."""
+    if claim.attribute == "pet" and claim.qualifier and right.known:
+        return False  # a species puts no name right
+    if right.attribute == "children" and claim.value[-2:] != right.value[-2:]:
+        return False  # sons are counted by themselves
+    begun = right.attribute.removesuffix(ANY)
+    same = claim.attribute == right.attribute
+    same = same or (begun != right.attribute and claim.attribute.startswith(begun))
+    return same and (claim.value in claim.text or (right.text != "" and claim.subject == "user"))
 
 
-def _made(wrong: Assertion, amendment: Assertion) -> tuple[Assertion, ...]:
+def _made(wrong: Assertion, amended: Amended, amendment: Assertion) -> tuple[Assertion, ...]:
     """The right claim in place of a wrong one, and its withdrawal."""
+    text = wrong.text.replace(wrong.value, amended.value)
+    if wrong.value not in wrong.text:
+        text = amended.text
     right = msgspec.structs.replace(
-        wrong, event=amendment.event, ordinal=amendment.ordinal, value=amendment.value,
+        wrong, event=amendment.event, ordinal=amendment.ordinal, value=amended.value,
         observed_at=amendment.observed_at, trust=amendment.trust, quote=amendment.quote,
-        source_kind=amendment.source_kind, text=wrong.text.replace(wrong.value, amendment.value),
-        span=amendment.span, context="", session=None, rule=f"{wrong.rule}{_AMENDED}",
+        source_kind=amendment.source_kind, text=text, span=amendment.span, context="",
+        session=None, last=False, rule=f"{wrong.rule}{_AMENDED}",
     )  # fmt: skip
     withdrawal = msgspec.structs.replace(
         right, ordinal=amendment.ordinal + 1, value=wrong.value, polarity="negative",

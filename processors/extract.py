@@ -54,7 +54,7 @@ __all__ = ["Extract", "Reader"]
 
 LONGEST_CONTEXT = 2000
 """Characters of a turn that go with each of its assertions, to find it by."""
-_VERSION = 8
+_VERSION = 9
 _LANGUAGES: tuple[Language, ...] = ("en", "zh")
 _STANDINGS: dict[str, Standing] = {
     "stored": "admitted",
@@ -128,7 +128,7 @@ class Reader:
         self.books: dict[Language, Rulebook] = {
             language: each.book for language, each in self._statements.items()
         }
-        self._amending = Amendments(self.books, self._repairs, attributes)
+        self._amending = Amendments(self._statements)
         parts = f"{hash_of(paths)}/{attributes.fingerprint()}/{_VERSION}"
         self.fingerprint = hashlib.sha256(parts.encode()).hexdigest()[:16]
 
@@ -161,11 +161,13 @@ class Reader:
         speaker = Speaker(_speaker_of(event, data.actor))
         assertions, left = self._facts(event, data.text, found, speaker, anchor)
         session = session_of(event, data)
-        amending = None if assertions or session is None else self._amending.read(data.text)
+        amending = None
+        if not assertions and session is not None:
+            amending = self._amending.read(data.text, speaker, anchor)
         if session is not None:
             assertions = [
-                msgspec.structs.replace(each, session=session)
-                if each.polarity == "positive" and ends_turn(each)
+                msgspec.structs.replace(each, session=session, last=ends_turn(each))
+                if each.polarity == "positive" and each.value
                 else each
                 for each in assertions
             ]
@@ -178,8 +180,9 @@ class Reader:
             rest.append(
                 msgspec.structs.replace(
                     whole, value=amending.value, previous=amending.wrong, session=session,
-                    amends=amending.attributes, text=data.text, quote=data.text.strip(),
-                    context="", rule="amendment",
+                    amends=tuple(each.attribute for each in amending.readings),
+                    readings=amending.readings, text=data.text,
+                    quote=data.text.strip(), context="", rule="amendment",
                 )
             )  # fmt: skip
         return assertions + rest

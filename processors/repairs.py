@@ -178,6 +178,11 @@ class Repairs:
             return not _MORE_EN.search(f"{wrong}{rest}" if " with " in wrong else rest)
         return not any(_is_named(each) for each in without_dates(rest).split())
 
+    def is_number(self, text: str) -> bool:
+        """Whether a text is a number, or one with what it counts: 35, 三个, "two kids"."""
+        number = self._number.match(text)
+        return number is not None and text[number.end() :].strip() in _COUNTED
+
     def renamed(self, text: str) -> tuple[str, str] | None:
         """What stands before the marker, and the name after it, of "My dog is Rex, sorry Max":
         markers that only a name makes clear. None where there is none."""
@@ -227,7 +232,7 @@ class Repairs:
         no date."""
         right = self._value_of(after)
         language: Literal["en", "zh"] = "zh" if self._chinese else "en"
-        if not right or len(right) > LONGEST_VALUE or not _is_date(right, anchor, language):
+        if not right or len(right) > LONGEST_VALUE or not is_date(right, anchor, language):
             return None
         known = find_dates(before, anchor, language)
         if not known:
@@ -241,29 +246,36 @@ class Repairs:
             found.append(before[: year.start()] + right + before[year.end() :])
         return found
 
-    def amendment(self, text: str) -> tuple[str, str] | None:
-        """The value of "Sorry, I meant X", and the Y of "not Y" behind it; None where a text is not
-        that alone."""
-        after = self.at_start(text.strip())
-        match = (_CONTRASTED_ZH if self._chinese else _CONTRASTED_EN).match(text.strip())
-        if match is not None:
-            after = match["right"]
-        elif after is not None and self.is_clear(text.strip()):
-            match = (_AMENDED_ZH if self._chinese else _AMENDED_EN).match(after)
-        if match is None or after is None:
+    def amendment(self, text: str) -> tuple[str, str, bool] | None:
+        """The value of "Sorry, I meant X", the Y of "not Y" behind it, and whether the words can
+        be nothing else than a correction; None where a text is not that alone."""
+        text = text.strip()
+        said = (_SAID_ZH if self._chinese else _SAID_EN).match(text)
+        clear = said is not None or self.is_clear(text)
+        after = text[said.end() :] if said is not None else self.at_start(text)
+        contrasted, alone = (
+            (_CONTRASTED_ZH, _AMENDED_ZH) if self._chinese else (_CONTRASTED_EN, _AMENDED_EN)
+        )
+        match = contrasted.match(text) or (after and contrasted.match(after))
+        if match:
+            clear, after = True, match["right"]
+        elif after:
+            match = alone.match(after)
+        if not match or not after:
             return None
-        said = match.groupdict()
-        wrong = self._value_of(said["wrong"] or said.get("other") or "")
-        right = self._value_of(said["right"])
+        found = match.groupdict()
+        wrong = self._value_of(found["wrong"] or found.get("other") or "")
+        right = self._value_of(found["right"])
         if not right or len(right) > LONGEST_VALUE or self._subjects.match(right):
             return None
         if self._chinese:
             never = right.startswith(tuple(self._never)) or right.endswith("了")
-            return None if never or _CLAUSE_ZH.search(right) else (right, wrong)
+            return None if never or _CLAUSE_ZH.search(right) else (right, wrong, clear)
         words = right.split()
         unfit = any(each.lower() in self._never for each in words if each.islower())
         infinitive = _TO.match(after) and not any(_is_named(each) for each in words)
-        return None if unfit or infinitive or len(words) > _MOST_AMENDED else (right, wrong)
+        unfit = unfit or bool(infinitive) or len(words) > _MOST_AMENDED
+        return None if unfit else (right, wrong, clear)
 
     def redated_within(self, text: str, anchor: datetime | None) -> str | None:
         """The sentence with the date that is meant in place of the one that a slip in it names."""
@@ -300,7 +312,16 @@ class Repairs:
         return text if wrong[0].start_char in there else None
 
 
+_COUNTED = frozenset(
+    ("", "years old", "kids", "children", "sons", "daughters", "孩子", "儿子", "女儿")
+)
 _MOST_AMENDED = 5
+_SAID_EN = re.compile("(?!)")
+_SAID_ZH = re.compile(
+    "(?:(?:抱歉|不好意思|对不起|不对|哦|啊|呃|噢)[，,。！! ]*)*"
+    "我(?:本来|其实)?(?:想|要|是想)?(?:说|指|打)的(?:其实)?(?=是(?![实真这那气假反玩事]))"
+)
+"""What opens a turn that says again what was meant: 我说的是杭州."""
 _AMENDED_EN = re.compile(
     r"(?P<right>[^,.;:!?]+?)(?:,? (?:and )?not (?P<wrong>[^,.;:!?]+?))?[.!]*$", re.IGNORECASE
 )
@@ -375,7 +396,7 @@ def without_dates(text: str) -> str:
     return text
 
 
-def _is_date(text: str, anchor: datetime | None, language: Literal["en", "zh"]) -> bool:
+def is_date(text: str, anchor: datetime | None, language: Literal["en", "zh"]) -> bool:
     """Whether a text is one date and nothing else."""
     found = find_dates(text, anchor, language)
     return len(found) == 1 and (found[0].start_char, found[0].end_char) == (0, len(text))

@@ -37,7 +37,7 @@ from memstream.schemas.events import (
     ReviewDecided,
     WriteDecided,
 )
-from memstream.schemas.memories import Assertion, Interval, Memory, Recorded
+from memstream.schemas.memories import Amended, Assertion, Interval, Memory, Recorded
 from memstream.schemas.scope import Scope
 
 TABLES = (
@@ -228,6 +228,7 @@ _SCALARS: dict[object, str] = {
     bool: "BOOLEAN",
     datetime: "TIMESTAMPTZ",
     tuple[str, ...]: "VARCHAR[]",
+    tuple[Amended, ...]: "VARCHAR[]",  # each as JSON
     dict[str, float]: "MAP(VARCHAR, DOUBLE)",
 }
 

@@ -102,6 +102,8 @@ CREATE TABLE candidates (
     previous VARCHAR NOT NULL,
     rule VARCHAR NOT NULL,
     session VARCHAR,
+    last BOOLEAN NOT NULL,
+    readings VARCHAR[] NOT NULL,
     amends VARCHAR[] NOT NULL
 );
 COMMENT ON TABLE candidates IS

@@ -38,7 +38,7 @@ from memstream.schemas.memories import Tally
 
 __all__ = ["LAYOUT", "DuckIndex", "IndexUnavailable", "QueryRefused", "sql_file"]
 
-LAYOUT = 5
+LAYOUT = 6
 """Version of the tables and views. Raised when one changes; an older file is rebuilt."""
 
 _SCHEMA = Path(__file__).with_name("duckdb_schema.sql")

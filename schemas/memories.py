@@ -37,6 +37,19 @@ class Interval(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     granularity: str = "instant"
 
 
+class Amended(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
+    """One reading of what puts the turn before right: the attribute, and its right value.
+
+    ``known``: the words can be no other kind of value, as a city or an occupation, or say
+    themselves what they are about. ``text`` tells it of the user, where it had to be read whole.
+    """
+
+    attribute: str
+    value: str
+    known: bool = False
+    text: str = ""
+
+
 class Assertion(msgspec.Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
     """What one event claims. The unit that resolution works on.
 
@@ -84,8 +97,13 @@ class Assertion(msgspec.Struct, frozen=True, gc=False, kw_only=True, omit_defaul
     session: str | None = None
     """Whose turn in which conversation said it, of a claim that the next turn may put right, and of
     what puts one right."""
+    last: bool = False
+    """True where its value is the last that its turn names, so that the next turn may put it right
+    without saying what it is about."""
     amends: tuple[str, ...] = ()
     """Of what only puts the turn before right ("I meant Lyon"): attributes its value may be of."""
+    readings: tuple[Amended, ...] = ()
+    """The same with the value that each of them would have."""
 
 
 class Memory(msgspec.Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):

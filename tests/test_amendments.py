@@ -62,6 +62,31 @@ AMENDED = [
     ("我对花生过敏。", "我说错了，是杏仁。", "allergy=花生", "allergy=杏仁"),
     ("我女儿叫小雨。", "口误，是小雪。", "child=小雨", "child=小雪"),
     ("我喜欢红茶。", "我是说绿茶。", "likes=红茶", "likes=绿茶"),
+    # the verb or the preposition said again is no part of the value
+    ("我住在罗马。", "我说错了，住在柏林。", "residence=罗马", "residence=柏林"),
+    ("我来自陕西。", "更正一下，来自山西。", "hometown=陕西", "hometown=山西"),
+    ("我在华为工作。", "说错了，在腾讯工作。", "employer=华为", "employer=腾讯"),
+    ("我对牛奶过敏。", "口误，对鸡蛋过敏。", "allergy=牛奶", "allergy=鸡蛋"),
+    ("我叫陈静。", "打错了，叫陈婧。", "name=陈静", "name=陈婧"),
+    ("我儿子叫小林。", "不对，叫小凌。", "child=小林", "child=小凌"),
+    ("我养了一只狗，叫阿黄。", "记错了，名字叫阿旺。", "pet=阿黄", "pet=阿旺"),
+    ("I'm allergic to nuts.", "Sorry, allergic to eggs.", "allergy=nuts", "allergy=eggs"),
+    ("I work at Lego.", "I mean at Volvo.", "employer=Lego", "employer=Volvo"),
+    ("I live in Rome.", "Wait, live in Oslo.", "residence=Rome", "residence=Oslo"),
+    # said with more words
+    ("I moved to Rome for a new job.", "I meant Oslo.", "residence=Rome", "residence=Oslo"),
+    ("I live in Rome because of work.", "I meant Oslo.", "residence=Rome", "residence=Oslo"),
+    ("我住在罗马。", "口误，不是罗马，是柏林。", "residence=罗马", "residence=柏林"),
+    ("我在华为工作。", "抱歉，我说错了，不是华为，是腾讯。", "employer=华为", "employer=腾讯"),
+    ("我住在罗马。", "不好意思，我说的是柏林。", "residence=罗马", "residence=柏林"),
+    # numbers
+    ("I'm 41 years old.", "Sorry, 42.", "age=41", "age=42"),
+    ("I'm 41.", "No wait, 42.", "age=41", "age=42"),
+    ("I have two sons.", "Sorry, three.", "children=two sons", "children=three sons"),
+    ("I have two kids.", "I meant three kids.", "children=two kids", "children=three kids"),
+    ("我今年41岁。", "错了，42。", "age=41", "age=42"),
+    ("我今年41岁。", "说错了，是42岁。", "age=41", "age=42"),
+    ("我有两个孩子。", "说错了，三个。", "children=两个孩子", "children=三个孩子"),
 ]
 
 
@@ -108,11 +133,69 @@ def test_the_next_turn_puts_the_last_value_right_in_any_order(
         (("我住在北京。", "说错了。"), "residence=北京"),
         (("我住在北京。", "我是说我喜欢这里。"), "residence=北京"),
         (("我住在北京。", "我是说真的。"), "residence=北京"),
+        (("I have two sons.", "I meant three daughters."), "children=two sons"),
+        (("My mother's birthday is March 4th.", "I meant March 14th."), "birthday=03-04"),
+        (("I'm 41 years old.", "Sorry, in 42 minutes."), "age=41"),
+        (("I live in Paris.", "Sorry, Tom."), "residence=Paris"),
+        (("My dog is called Rex.", "No, love it."), "pet=Rex"),
+        (("我今年41岁。", "说错了，42分钟。"), "age=41"),
+        (("我住在北京。", "我说的是实话。"), "residence=北京"),
+        (("我叫陈静。", "说错了，叫外卖。"), "name=陈静"),
     ],
 )
 def test_what_puts_nothing_right_changes_nothing(texts: tuple[str, ...], stands: str) -> None:
     for order in permutations(said(*texts)):
         assert standing(memories(list(order))) == {stands}
+
+
+@pytest.mark.parametrize(
+    ("claims", "amendment", "stands"),
+    [
+        ("I live in Rome and work at Lego.", "I meant Oslo.", ["residence=Oslo", "employer=Lego"]),
+        (
+            "I live in Rome and work at Lego.",
+            "Sorry, I meant Volvo, not Lego.",
+            ["residence=Rome", "employer=Volvo"],
+        ),
+        (
+            "I work at Lego as a designer.",
+            "Sorry, I meant an engineer.",
+            ["employer=Lego", "job_title=engineer"],
+        ),
+        ("I'm a designer at Lego.", "Oops, Volvo.", ["job_title=designer", "employer=Lego"]),
+        ("I work at Lego and live in Rome.", "I meant Volvo.", ["employer=Lego", "residence=Rome"]),
+        ("I have a cat named Mimi.", "Sorry, I meant a dog.", ["pet=Mimi"]),
+        ("我在华为做产品经理。", "不对，是腾讯。", ["employer=腾讯", "job_title=产品经理"]),
+        ("我在华为上班，做设计师。", "说错了，是腾讯。", ["employer=腾讯", "job_title=设计师"]),
+        ("我在华为当工程师。", "哦不对，是设计师。", ["employer=华为", "job_title=设计师"]),
+        ("我住在罗马，在华为上班。", "说错了，是柏林。", ["residence=柏林", "employer=华为"]),
+        ("我住在罗马，在华为上班。", "说错了，是腾讯。", ["residence=罗马", "employer=华为"]),
+        ("我养了一只猫叫咪咪。", "说错了，是狗。", ["pet=咪咪"]),
+    ],
+)
+def test_of_several_claims_it_is_about_the_only_one_its_value_can_be_of(
+    claims: str, amendment: str, stands: list[str]
+) -> None:
+    for order in permutations(said(claims, amendment)):
+        assert standing(memories(list(order))) == {*stands}
+
+
+@pytest.mark.parametrize(
+    ("claim", "amendment", "birthday", "told"),
+    [
+        ("My birthday is March 4th.", "Sorry, I meant March 14th.", "03-14", "March 14th"),
+        ("My birthday is on 4 May.", "No wait, 5 May.", "05-05", "5 May"),
+        ("我生日是5月3号。", "说错了，5月13号。", "05-13", "5月13号"),
+        ("我的生日是5月3日。", "记错了，是6月3日。", "06-03", "6月3日"),
+    ],
+)
+def test_a_date_is_put_right_in_the_words_of_the_one_that_is_meant(
+    claim: str, amendment: str, birthday: str, told: str
+) -> None:
+    for order in permutations(said(claim, amendment)):
+        (now,) = [e for e in memories(list(order)) if e.attribute and e.status == "active"]
+        assert (now.attribute, now.value) == ("birthday", birthday)
+        assert told in now.text
 
 
 def test_it_must_come_soon_from_the_same_speaker_in_the_same_conversation() -> None:
@@ -187,6 +270,7 @@ _TEXTS = (
     "I live in Paris.", "I live in Ghent.", "I work at Lego.", "My mother lives in Porto.",
     "What's the weather?", "I like tea.", "I meant Lyon.", "Sorry, I meant Lyon, not Paris.",
     "Correction: Volvo.", "I mean coffee.", "我住在北京。", "说错了，是上海。", "ok",
+    "I live in Ghent and work at Lego.", "不对，住在天津。", "I'm 41.", "Sorry, 42.",
 )  # fmt: skip
 
 
