@@ -58,7 +58,10 @@ class Amendments:
         named = language == "zh" and _CALLED_ZH.match(right)
         found = [] if named else list(self._stated(language, right, speaker, anchor))
         if clear and not any(each.attribute not in _COUNTED_ATTRIBUTES for each in found):
-            found += self._bare(language, right)
+            at_a_time = is_date(right, anchor, language) or _CLOCK.fullmatch(right) is not None
+            points = _POINTS[language].match(right) or f"the {right}".lower() in text.lower()
+            if not points:
+                found += self._bare(language, right, at_a_time=at_a_time)
         if not found:
             return None
         return Amending(found[-1].value, wrong, tuple(found))
@@ -93,8 +96,8 @@ class Amendments:
             right, anchor, language
         )
 
-    def _bare(self, language: Language, right: str) -> Iterator[Amended]:
-        """What a value alone may be of, by its kind."""
+    def _bare(self, language: Language, right: str, *, at_a_time: bool) -> Iterator[Amended]:
+        """What a value alone may be of, by its kind. A time is nothing else."""
         book = self._statements[language].book
         kinds = self._kinds[language]
         lead = _LEAD_ZH.match(right) if language == "zh" else None
@@ -106,7 +109,7 @@ class Amendments:
         sure = _sure(words.norm, book)
         found: dict[str, Amended] = {}
         for attribute, kind, rule in kinds:
-            if kind in _CERTAIN and sure and kind != sure:
+            if (kind in _CERTAIN and sure and kind != sure) or (at_a_time and kind != "time"):
                 continue
             values = read_values(right, words, 0, len(words), kind, rule, book)
             if len(values) != 1 or values[0].end != len(right) or values[0].value not in right:
@@ -129,6 +132,16 @@ def _sure(norm: list[str], book: Rulebook) -> str:
     return "pet" if animal and book.phrase_list("pet").length_at(animal, 0) == len(animal) else ""
 
 
+_POINTS: dict[Language, re.Pattern[str]] = {
+    "en": re.compile(r"(?:the|this|that|these|those|it|other|another|page)\b", re.IGNORECASE),
+    "zh": re.compile(r"[这那第另]|别的|其他|天气|我是说"),
+}
+"""What points at something names nothing."""
+_CLOCK = re.compile(
+    r"\d{1,2}(?::\d\d)? ?(?:[ap]\.?m\.?|o['’]clock)|\d{1,2}:\d\d"
+    r"|(?:上午|下午|早上|晚上|中午|凌晨|夜里)?[\d一二三四五六七八九十两]{1,3}点(?:半|钟|[\d一二三四五六七八九十]{1,3}分?)?",
+    re.IGNORECASE,
+)
 _CERTAIN = frozenset(("employer", "company", "name", "job", "place", "pet"))
 """Kinds of which a value that is surely of another kind is none."""
 _HERE = "\N{WHITE SQUARE}"

@@ -151,7 +151,8 @@ def _put_right(before: Turn, turn: Turn) -> tuple[Assertion, Amended] | None:
         return known[0]
     ending = [each for each in known if each[0].last]
     if ending:
-        return ending[0]
+        last = ending[-1][0]  # of a list it is what was said last
+        return next(each for each in ending if each[0] == last)
     return known[0] if len(known) == 1 and any(each.last for each in before.claims) else None
 
 

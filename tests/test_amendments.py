@@ -296,6 +296,55 @@ def view(found: Sequence[Memory]) -> set[tuple[object, ...]]:
     }
 
 
+@pytest.mark.parametrize(
+    "amendment",
+    [
+        "Sorry, I meant Tuesday.",
+        "I meant yesterday.",
+        "Sorry, I meant 5pm.",
+        "I meant the movie.",
+        "Sorry, I meant the other one.",
+        "说错了，是明天。",
+        "不对，是周二。",
+        "说错了，是下午五点。",
+        "说错了，是第二个问题。",
+        "说错了，我是说天气。",
+    ],
+)
+@pytest.mark.parametrize(
+    ("claim", "stands"),
+    [
+        ("I live in Paris.", "residence=Paris"),
+        ("I work at Lego.", "employer=Lego"),
+        ("I'm allergic to nuts.", "allergy=nuts"),
+        ("My wife is called Anna.", "spouse=Anna"),
+        ("我住在北京。", "residence=北京"),
+        ("我对花生过敏。", "allergy=花生"),
+        ("我老婆叫李娜。", "spouse=李娜"),
+    ],
+)
+def test_a_time_or_what_points_at_something_is_no_value(
+    claim: str, stands: str, amendment: str
+) -> None:
+    assert standing(memories(said(claim, amendment))) == {stands}
+
+
+@pytest.mark.parametrize(
+    ("claim", "amendment", "stand"),
+    [
+        ("I like tea and coffee.", "I meant cocoa.", {"likes=tea", "likes=cocoa"}),
+        (
+            "I'm allergic to nuts and milk.",
+            "Sorry, I meant eggs.",
+            {"allergy=nuts", "allergy=eggs"},
+        ),
+        ("我喜欢红茶和咖啡。", "说错了，是可可。", {"likes=红茶", "likes=可可"}),
+    ],
+)
+def test_of_a_list_the_last_is_put_right(claim: str, amendment: str, stand: set[str]) -> None:
+    assert standing(memories(said(claim, amendment))) == stand
+
+
 @given(conversations().flatmap(lambda told: st.tuples(st.just(told), st.permutations(told))))
 def test_the_order_of_arrival_does_not_matter(orders: tuple[list[Event], list[Event]]) -> None:
     assert view(memories(orders[0])) == view(memories(orders[1]))
