@@ -121,6 +121,15 @@ _MINE = (
     rf"(?:(?:my|our) (?:[a-z-]+ ){{0,2}}?(?P<species>ONE)(?: (?P<name>{_NAME}))?"
     rf"|(?P<alone>{_NAME}))"
 )
+_TAIL = (
+    r"(?: (?:peacefully|suddenly|recently|sadly|unexpectedly|yesterday|today|again"
+    r"|(?:of|from) (?:old age|cancer)|(?:last|this) \w+|at (?:the|an?) (?:vet|shelter)"
+    r"|(?:an?|one|two|three|four|five|several|\d+|a few|a couple of)"
+    r" (?:day|week|month|year)s? ago"
+    r"|(?:on|in|back in) (?:early |late )?(?:[A-Z]\w+|\d{4})))*"
+    r"(?=[.,;!]|$| (?:and|but|so|because) )"
+)
+"""What may follow the end of an animal's story: nothing but when, and of what."""
 _ENGLISH = (
     r"\b(?:an?|my|our|another|one) (?:[a-z-]+ ){0,2}?(?P<species>ONE)"
     rf"(?:(?:,? (?:named|called)|,) (?P<name>{_NAME}))"
@@ -132,13 +141,16 @@ _ENGLISH = (
     r"^(?:(?:[A-Za-z]+ly|So|Well|And|But|Oh|Yesterday|Today|Last \w+)[, ]+)*"
     rf"(?:(?:[Mm]y|[Oo]ur) (?:[a-z-]+ ){{0,2}}?(?P<species>ONE)(?:,? (?P<name>{_NAME}),?)?"
     rf"|(?P<alone>{_NAME}))(?: (?:has|have|had|just|sadly|recently|unfortunately))*"
-    r" (?:died|passed away|was put (?:down|to sleep)|ran away|crossed the rainbow bridge)\b",
+    r" (?:died|passed away|was put (?:down|to sleep)|ran away|crossed the rainbow bridge)"
+    rf"{_TAIL}",
     r"^(?:(?:[A-Za-z]+ly|So|Well|And|But|Oh|Yesterday|Today|Last \w+)[, ]+)*(?:I|[Ww]e)"
     r"(?:['’]ve)?(?: (?:have|had|just|sadly|recently|to))*"
     rf" (?:(?:sold|sell|rehomed|rehome|lost|(?:gave|given|give|put) (?:away|up|down)) {_MINE}"
     r"(?=[.,;!]|$| (?:to|last|yesterday|because|this|after|two) )"
     rf"|(?:gave|given|give|put) {_MINE.replace('P<', 'P<its_')}"
-    r" (?:away|up|down|to sleep|to (?:a|an|my|our|the|some))\b)",
+    r" (?:away|up|down|to sleep"
+    r"|to (?:an?|my|our|the|some)(?! (?:vet|groom|sitter|kennel))(?: \w+){1,2}?)"
+    rf"{_TAIL})",
 )
 _CHINESE = (
     r"一?[只条匹个头](?P<species>ONE)[，,]?(?:[它他她]的?)?(?:名字)?(?:就?叫|名叫|取名叫?|起名叫?)"
@@ -150,10 +162,10 @@ _CHINESE = (
     r"^(?:我们?家?的?(?P<species>ONE)(?P<name>(?!上|昨|前|今|刚|去|已|在|不)[^，,。！!\s的]{1,4}?)?"
     r"|(?P<alone>(?!我|他|她|你)[^，,。！!\s的]{1,4}?))"
     r"(?:(?:在|于)?(?:上个?|前|昨|今|去|刚|这|本)[^，,。！!\s]{0,5}?)?(?:已经|刚刚?|突然|不幸)?"
-    r"(?:去世|过世|离世|死|病死|老死|走丢|跑丢|去汪星|去喵星)了",
+    r"(?:去世|过世|离世|死|病死|老死|走丢|跑丢|去汪星|去喵星)了(?=[，,。！!]|$)",
     r"^我们?(?:(?:上个?|前|昨|今|去|刚)[^，,。！!\s]{0,5}?)?(?:已经|刚刚?)?把(?:我们?)?家?里?的?"
     r"(?:那[只条])?(?:(?P<species>ONE)(?P<name>[^，,。！!\s的]{1,4}?)?|(?P<alone>[^，,。！!\s的我]{1,4}?))"
-    r"(?:送人|送走|送给|卖)(?:了|[^，,。！!\s]{1,8}了)",
+    r"(?:(?:送人|送走|卖)了|(?:送给|卖给)[^，,。！!\s]{1,8}了|送给了[^，,。！!\s]{1,8})(?=[，,。！!]|$)",
 )
 _OTHERS_EN = re.compile(
     r"\b(?:my (?:wife|husband|partner|sister|brother|mother|father|mom|mum|dad|parents|friend)"

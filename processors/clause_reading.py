@@ -12,7 +12,7 @@ from functools import cached_property
 
 import msgspec
 
-from memstream.processors import aspects
+from memstream.processors import aspects, endings
 from memstream.processors.animals import Animals
 from memstream.processors.clauses import (
     Clause,
@@ -24,7 +24,7 @@ from memstream.processors.clauses import (
 from memstream.processors.clauses_en import english_clauses
 from memstream.processors.clauses_zh import chinese_clauses
 from memstream.processors.dates import DateSpan, find_dates
-from memstream.processors.facts import CONTRARY, Fact, closed_by, ended_with
+from memstream.processors.facts import CONTRARY, ONE_PARTED, Fact, closed_by, ended_with
 from memstream.processors.moments import birthday
 from memstream.processors.names import NOT_CALLED, is_name_like
 from memstream.processors.qualifiers import is_qualified, set_apart
@@ -296,6 +296,8 @@ class SentenceReading:
             clause.who, self._book.relations[clause.relation]
         ):
             return True
+        if endings.only_seems(rule, clause, self.clauses, self._text, self._anchor):
+            return True
         if rule.dates == "value" and clause.dates:
             start = words.end[match.end - 1] if match.end else 0
             if aspects.is_denied(words, start, clause.dates[0].start_char):
@@ -403,19 +405,18 @@ class SentenceReading:
 
     def _is_partial(self, rule: Rule, clause: Clause, value: Value) -> bool:
         """Whether it denies now and then, or for a while: "no meat on Fridays", 今天不喝."""
-        words, now = self._words, self._anchor
-        if is_qualified(rule) or clause.negated == (rule.polarity == "negative"):
+        if rule.negative != "needs" and clause.negated == (rule.polarity == "negative"):
             return False
+        now = endings.is_for_now(rule, clause, self._anchor, self._book.language)
+        if is_qualified(rule):
+            return now and rule.attribute == "habit"
+        words = self._words
         at = next((at for at in range(len(words)) if words.start[at] >= value.end), len(words))
         if clause.qualifier or clause.sometimes or qualifier_at(self._book, words, at)[1]:
             return True
-        ended = self._book.language == "zh" and clause.spoken.norm[-1:] == ["了"]
-        ended = ended or rule.tense != "present"
-        return not ended and any(
-            each.start is not None and now is not None and each.end > now and not each.begins
-            for each in clause.dates
-            if each.end is not None
-        )
+        if endings.must_be_whole(rule, clause) and not self._ends_there(clause.words, value):
+            return True
+        return now or endings.is_put_off(rule, clause)
 
     def _has_one_value(self, attribute: str) -> bool:
         return self._forms.attributes.get(attribute).cardinality == "one"
@@ -426,8 +427,9 @@ class SentenceReading:
         ends, subject = match.rule.ends, self._subject(match.rule, clause)
         if ends == ("{relation}",):
             ends, subject = (self._book.relations.get(clause.relation, ""),), self._speaker.name
-            if ends[0] not in aspects.COUPLES:
-                return []
+        other = match.rule.ends == ("{relation}",) and ends[0] not in aspects.COUPLES
+        if other or endings.is_for_now(match.rule, clause, self._anchor, self._book.language):
+            return []
         return [
             Fact(
                 rule=match.rule,
@@ -593,6 +595,6 @@ _REASONS = {
 }  # fmt: skip
 _BEFORE_CONTRAST = frozenset("not in at to for as from with on the 是 在".split())
 _INTRODUCTION = Rule(id="name.introduced", say=(), confidence=0.8)
-_PARTED = Rule(id="pet.parted", say=(), tense="change", polarity="negative")
+_PARTED = Rule(id=ONE_PARTED, say=(), tense="change", polarity="negative")
 _AFTER_NAME = re.compile(r"[.,;!?)。，！]|$| and | but | who ")
 _RELATION = Rule(id="relation.named_in_passing", say=(), confidence=0.85)

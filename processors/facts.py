@@ -17,6 +17,10 @@ CLOSES = ".closes"
 """What ends the name of a rule under which a value shows others to be over."""
 
 
+ONE_PARTED = "pet.parted"
+"""The rule under which one animal is gone: of several of a kind it is not said which."""
+
+
 class Fact(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     """What a rule read in one sentence. ``start`` and ``end`` are relative to the sentence."""
 

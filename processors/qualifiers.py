@@ -11,7 +11,7 @@ from memstream.processors.rule_files import Rule
 from memstream.processors.rules import Rulebook
 from memstream.processors.words import Words
 
-_QUALIFIED = frozenset(("wake_time", "sleep_time", "habit", "residence"))
+_QUALIFIED = frozenset(("wake_time", "sleep_time", "habit", "residence", "employer"))
 
 
 def is_qualified(rule: Rule) -> bool:

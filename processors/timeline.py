@@ -34,6 +34,7 @@ from datetime import UTC, datetime, timedelta
 
 import msgspec
 
+from memstream.processors.facts import ONE_PARTED
 from memstream.schemas.ids import content_key
 from memstream.schemas.memories import Assertion, Status
 
@@ -400,6 +401,10 @@ def _negated(
 ) -> list[_Open]:
     """What is current after a negation: it ends equal values that are as or less trusted."""
     left: list[_Open] = []
+    if assertion.rule == ONE_PARTED and not assertion.value:  # which one of several, is not said
+        reached = [e for e in now if any(_covers(assertion, _key(each)) for each in e.sources)]
+        if len(reached) > 1:
+            return now
     for each in now:
         covered = any(_covers(assertion, _key(source)) for source in each.sources)
         if not covered or not each.overlaps(assertion.valid_from):

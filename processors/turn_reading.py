@@ -192,13 +192,13 @@ class TurnReading:
                 dead |= {at for at, each in enumerate(found) if each.end > match.start()}
             for at, sentence in enumerate(found):
                 if statements.jokes.search(sentence.text.lower()):
-                    dead |= {at - 1, at}
+                    dead |= {at - 1, at} if at else {0, 1}
         if not dead:
             return facts
-        starts = {found[at].start for at in dead if at >= 0}
+        dead &= set(range(len(found)))
+        starts = {found[at].start for at in dead}
         for at in dead:
-            if at >= 0:
-                left[at] = True
+            left[at] = True
         return [(sentence, fact) for sentence, fact in facts if sentence.start not in starts]
 
     def _last_of_each_slot(

@@ -364,3 +364,101 @@ def test_a_title_ends_only_with_an_employer_that_was_told(
         for order in permutations(turns(works, text)):
             found = [each for each in memories(list(order)) if each.attribute]
             assert {f"{e.attribute}={e.value}" for e in found if e.status == "active"} == before
+
+
+STAYS = {
+    ("I work at Lego as a baker.",): (
+        "I retired to my room at ten.", "I retired early tonight.", "I retired from the match.",
+        "I resigned after a bad opening.", "I resigned as team captain.", "I was let go early.",
+        "I was let go from the choir.", "I lost my position in the line.",
+        "The backup hung, so I quit the job.", "April fools! I lost my job.",
+        "I'm working at the cafe today.", "I'm working at Costa today because it is quiet.",
+        "I'm living in a hotel today.", "I stopped working at ten.",
+    ),
+    ("我在华为工作，是厨师。",): (
+        "我今天在咖啡馆工作。", "我加入了讨论群。", "我加入了会议。", "我加入了群聊。",
+    ),
+    ("I live in Ghent.",): ("I moved to Outlook.", "I moved to Sales last month."),
+    ("我住在武汉。",): ("我搬到新座位了。", "我住在八楼。"),
+    ("I'm married to Ann.",): (
+        "My wife passed on the dessert.", "My wife died her jacket blue.", "My wife died smiling.",
+        "My wife died a bit when she heard it.", "The committee and I broke up.",
+        "My first husband and I got divorced.", "I got a divorce guide for my friend.",
+    ),
+    ("I'm dating Mia.",): (
+        "I stopped seeing Mia as a rival.", "My band and I split up.",
+        "My business partner and I split up.",
+    ),
+    ("我老婆叫小王。",): ("我老婆去世贸大厦了。", "我老婆去世的爷爷很高。", "我和小王分开走的。"),
+    ("I have a dog named Bo and a cat named Ivy.",): (
+        "Bo ran away from the hose.", "My cat ran away with my pen.", "I put Bo down on the rug.",
+        "We put our dog to sleep on the couch.", "I gave my dog away for the holidays.",
+        "Ivy died smiling.", "Bo died in the film I saw.", "I don't have a dog in that race.",
+        "My cat died when I was six.", "My old dog died before I got Bo.",
+    ),
+    ("I have two dogs named Bo and Max.",): ("My dog died.", "My dog ran away last week."),
+    ("我有一只叫团子的猫。",): ("我把猫送走了去洗澡。", "我的猫死了我也不知道的那本书很好看。"),
+    ("I drink tea.", "I smoke.", "I speak Thai.", "I play the piano."): (
+        "I stopped drinking tea at noon today.", "I don't drink tea after 6pm.",
+        "I don't drink tea with sugar.", "I gave up tea for Lent.",
+        "I stopped smoking for an hour.", "I don't speak Thai at home.",
+        "I don't play the piano at weddings.", "I don't drink tea today.",
+    ),
+    ("我抽烟。", "我每天游泳。", "我会弹钢琴。"): (
+        "我戒烟失败了。", "今天我没游泳。", "我今天不游泳。", "我不弹钢琴的时候弹吉他。",
+    ),
+    ("I drive a Tesla.",): (
+        "I sold my car seat.", "I sold my car insurance.", "I wrecked my car mirror.",
+        "I don't have a car today.",
+    ),
+    ("我开一辆特斯拉。",): ("我卖掉了车上的座椅。",),
+    ("I plan to move to Porto in December.",): (
+        "I'm not moving to Porto alone.", "I'm not moving to Porto this week.",
+        "I won't move to Porto until I have a job.", "I'm not moving to Porto without my cat.",
+    ),
+    ("I plan to fly to Porto in December.",): (
+        "Our flight to Porto got cancelled, so we rebooked.",
+        "My flight to Porto was cancelled and rescheduled.",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("told", STAYS, ids=lambda told: told[0])
+def test_what_only_sounds_like_an_end_ends_nothing(told: tuple[str, ...]) -> None:
+    before = standing(*told)
+    assert before
+    for text in STAYS[told]:
+        assert before <= standing(*told, text), text
+        assert not {"residence", "employer"} & {
+            each.partition("=")[0] for each in standing(*told, text) - before
+        }, text
+
+
+def test_a_job_for_some_days_stands_beside_the_other() -> None:
+    stands = {"employer=Lego", "employer=Volvo"}
+    assert standing("I work at Lego.", "I work for Volvo on weekends.") == stands
+
+
+@pytest.mark.parametrize(
+    "texts",
+    [
+        ("I'm married to Ann.", "My wife passed away peacefully in March."),
+        ("I'm married to Ann.", "My wife died of cancer last week."),
+        ("I work at Lego.", "I got fired from my job."),
+        ("I work at Lego.", "I retired after 30 years."),
+        ("I work at Lego.", "I was laid off by my company yesterday."),
+        ("I drive a Tesla.", "I sold my car to a friend."),
+        ("我开一辆特斯拉。", "我把车卖给同事了。"),
+        ("我抽烟。", "我戒烟了。"),
+        ("I have a dog named Bo.", "My dog died of old age two weeks ago."),
+        ("I have a dog named Bo.", "We gave our dog to a neighbour."),
+        ("I have two dogs named Bo and Max.", "I don't have a dog anymore."),
+        ("I drink tea.", "I don't drink tea anymore."),
+        ("I'm moving to Porto in May.", "I'm not moving to Porto after all."),
+    ],
+)
+def test_an_end_that_is_told_with_more_words_is_one(texts: tuple[str, ...]) -> None:
+    assert standing(texts[0])
+    assert standing(*texts).isdisjoint(
+        each for each in standing(texts[0]) if not each.startswith("pet=two")
+    )
