@@ -409,7 +409,7 @@ class SentenceReading:
             return False
         now = endings.is_for_now(rule, clause, self._anchor, self._book.language)
         if is_qualified(rule):
-            return now and rule.attribute == "habit"
+            return now and rule.attribute in ("habit", "employer", "residence")
         words = self._words
         at = next((at for at in range(len(words)) if words.start[at] >= value.end), len(words))
         if clause.qualifier or clause.sometimes or qualifier_at(self._book, words, at)[1]:
