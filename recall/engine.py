@@ -28,6 +28,7 @@ from memstream.recall.rendering import line_of, rendered
 from memstream.recall.reranking import Reranker, RerankerUnavailable, reranked
 from memstream.recall.scoring import weighed
 from memstream.recall.settings import Settings
+from memstream.recall.slots import MOST_WORDS
 from memstream.recall.thread import Thread, moment_of
 from memstream.recall.trace import Stage, traced
 from memstream.schemas.attributes import Attributes
@@ -203,11 +204,13 @@ def _index_query(
 
 def _of_the_past(query: IndexQuery, asked: Analysis) -> IndexQuery | None:
     """The same question for facts that held at the end of the time that it names, where that is
-    over ("where did I live in 2020?"); None for most."""
+    over ("where did I live in 2020?"); None for most, and for long ones, which ask for more than a
+    slot: it is a second search."""
     kinds: tuple[Kind, ...] = tuple(
         each for each in FACTS if query.kinds is None or each in query.kinds
     )
-    if not asked.times or not kinds or query.valid_at is None:
+    short = len(asked.words) <= MOST_WORDS
+    if not asked.times or not short or not kinds or query.valid_at is None:
         return None
     last = max(end for _, end in asked.times)
     if last > query.valid_at:
