@@ -102,7 +102,10 @@ class Animals:
         kinds = [each for each in denied if self.is_kind(each.value)]
         if len(denied) > len(kinds):  # "my dog Rex died" says nothing of another dog
             return []
-        return [msgspec.structs.replace(each, value="", qualifier=each.value) for each in kinds]
+        return [
+            msgspec.structs.replace(each, value="", qualifier=self._singular[each.value.lower()])
+            for each in kinds
+        ]
 
     def is_kind(self, value: str) -> bool:
         """Whether a value is a kind of animal, and no name of one."""

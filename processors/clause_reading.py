@@ -27,7 +27,7 @@ from memstream.processors.dates import DateSpan, find_dates
 from memstream.processors.facts import CONTRARY, ONE_PARTED, Fact, closed_by, ended_with
 from memstream.processors.moments import birthday
 from memstream.processors.names import NOT_CALLED, is_name_like
-from memstream.processors.qualifiers import is_qualified, set_apart
+from memstream.processors.qualifiers import frequency, is_qualified, set_apart
 from memstream.processors.regions import Value
 from memstream.processors.rule_files import Rule
 from memstream.processors.rules import Match, Rulebook
@@ -100,6 +100,7 @@ class SentenceReading:
             if facts and not found:
                 facts = facts + self._contrasted(match, clause, index, facts)
             found.extend(facts)
+        found = endings.of_whom(found, clause, self.clauses[max(0, index - 1)])
         return [each for fact in found for each in self._with_the_contrary(fact)]
 
     def _with_the_contrary(self, fact: Fact) -> list[Fact]:
@@ -354,7 +355,7 @@ class SentenceReading:
         if rule.value == "version":
             topic = self._versioned(clause.words, match)
         if rule.value == "habit":
-            qualifier = self._frequency(clause.words, match)
+            qualifier = frequency(book, self._text, clause.words, *match.captures["value"])
         negated = clause.negated and rule.negative != "needs"
         negative = negated != (rule.polarity == "negative")
         first = clause.spoken.start[0]
@@ -423,27 +424,32 @@ class SentenceReading:
 
     def _endings(self, match: Match, clause: Clause) -> list[Fact]:
         """What a clause ends without naming it: "I quit my job", "my wife died"."""
-        last = max(match.end - 1, 0)
-        ends, subject = match.rule.ends, self._subject(match.rule, clause)
-        if ends == ("{relation}",):
-            ends, subject = (self._book.relations.get(clause.relation, ""),), self._speaker.name
-        other = match.rule.ends == ("{relation}",) and ends[0] not in aspects.COUPLES
-        if other or endings.is_for_now(match.rule, clause, self._anchor, self._book.language):
+        rule = match.rule
+        ended = endings.unnamed(rule, clause, self._book.relations)
+        if rule.whole and not self._only_trails(clause.words, match.end):
             return []
+        for name, (start, end) in match.captures.items():
+            kind = match.kinds[name]
+            if not read_values(self._text, clause.words, start, end, kind, rule, self._book):
+                return []
+        if endings.is_for_now(rule, clause, self._anchor, self._book.language):
+            return []
+        own = rule.ends == (endings.RELATION,)
         return [
             Fact(
-                rule=match.rule,
+                rule=rule,
                 attribute=attribute,
                 value="",
                 spoken="",
-                subject=subject,
+                subject=self._speaker.name if own else self._subject(rule, clause),
                 negative=True,
                 dates=tuple(clause.dates),
                 reason=self._reason_after(clause),
+                previous=kind,
                 start=clause.spoken.start[0],
-                end=clause.words.end[last],
+                end=clause.words.end[max(match.end - 1, 0)],
             )
-            for attribute in ends
+            for attribute, kind in ended
         ]
 
     def _main_values(self, match: Match, clause: Clause) -> list[Value]:
@@ -463,6 +469,9 @@ class SentenceReading:
                 return []
             if rule.whole and end < len(words) and not self._only_trails(words, match.end):
                 return []
+            if rule.whole and found and "none" in rule.subjects:  # "Sue never left me"
+                after = [at for at in range(start, end) if words.start[at] >= found[-1].end]
+                return [] if after else found
             return found
         start_char = words.start[0]
         end_char = words.end[max(0, match.end - 1)]
@@ -488,26 +497,6 @@ class SentenceReading:
             return True
         following = self.clauses[at].spoken
         return following.raw[0][:1].isupper() and following.norm[0] not in _OWN_SUBJECTS
-
-    def _frequency(self, words: Words, match: Match) -> str:
-        """How often, in the speaker's words: the entry of the list beside the value."""
-        often = self._book.phrase_list("frequency")
-        weekdays = self._book.phrase_list("weekday")
-        start, end = match.captures["value"]
-        begin = 0 if start else end
-        length = often.length_at(words.norm, begin)
-        if not length:
-            return ""
-        end = begin + length
-        while end < len(words) and words.norm[end] in _JOINS:
-            more = often.length_at(words.norm, end + 1) or weekdays.length_at(words.norm, end + 1)
-            if not more:
-                break
-            end += 1 + more
-        last = words.end[end - 1]
-        if words.norm[end : end + 1] == ["except"]:
-            last += len(_TO_SIGN.match(self._text[last:])[0])  # type: ignore[index]  # never None
-        return self._text[words.start[begin] : last].lower().strip()
 
     def _versioned(self, words: Words, match: Match) -> str:
         """What has the version: the entry of the list right before the value."""
@@ -586,8 +575,6 @@ _LEFT_OPEN = {
     "name": frozenset(("and", "or")),
 }
 """What ends a clause so that a value before it is not all that was meant."""
-_JOINS = frozenset(("and", "or", "&", ",", "和", "、", "跟"))
-_TO_SIGN = re.compile("[^,.;:!?]*")
 _OWN_SUBJECTS = frozenset("i we my our he she they it his her their its".split())
 _CONTRASTS = ("不是", "而不是", "not")
 _REASONS = {

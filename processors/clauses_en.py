@@ -403,6 +403,10 @@ def _read_predicate(clause: Clause, spoken: Words, start: int, book: Rulebook) -
         elif word == "no" and following == "longer":
             clause.negated = True
             at += 2
+        elif word in ("have", "has", "'ve") and following == "no" and not chosen:
+            clause.negated = True
+            chosen.append(at)
+            at += 2
         elif word in ("have", "has", "'ve", "'s") and following == "been" and not chosen:
             chosen.append(at)
             norm[at] = "be"

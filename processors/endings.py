@@ -7,11 +7,15 @@ What ends too little is told again; what ends too much is lost, so a doubtful cl
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
+
+import msgspec
 
 from memstream.processors.aspects import COUPLES
 from memstream.processors.clauses import Clause
+from memstream.processors.facts import Fact
+from memstream.processors.plans import is_kind, kind_named
 from memstream.processors.rule_files import Rule
 
 _NOT_FOR_GOOD = re.compile(
@@ -24,7 +28,7 @@ _PARTNER = re.compile(
     r"(?:.*[, ])?(?:my (?:wife|husband|spouse|partner|girlfriend|boyfriend|fianc[eé]e?)"
     r"(?: [A-Z]\w+)?)"
 )
-_NAME = re.compile(r"(?:.*[, ])?(?!The )[A-Z][\w’'-]*(?: [A-Z]\w+)?")
+_NAME = re.compile(r"(?:.*[, ])?(?!The )(?P<name>[A-Z][\w’'-]*(?: [A-Z]\w+)?)")
 _HABITS = frozenset(("drinks", "eats", "habit", "plays", "languages_spoken", "diet"))
 _BEFORE = frozenset(("before", "until", "unless", "without", "if"))
 
@@ -46,11 +50,54 @@ def _is_with_another(rule: Rule, clause: Clause, before: Clause | None) -> bool:
     parts = not COUPLES.isdisjoint(rule.ends) or any(
         not COUPLES.isdisjoint(closed) for closed in rule.closes.values()
     )
-    if not parts or before is None or (clause.lead, clause.spoken.norm[0]) != ("and", "i"):
+    if not parts or before is None or not _is_joint(clause):
         return False
-    said = " ".join(before.spoken.raw)
-    said = said[:1].lower() + said[1:] if said.startswith("My ") else said
+    said = _said_of(before)
     return _PARTNER.fullmatch(said) is None and _NAME.fullmatch(said) is None
+
+
+def _is_joint(clause: Clause) -> bool:
+    """Whether it is what "and I" opens: the clause before is the rest of its subject."""
+    return (clause.lead, clause.spoken.norm[0]) == ("and", "i")
+
+
+def _said_of(before: Clause) -> str:
+    said = " ".join(before.spoken.raw)
+    return said[:1].lower() + said[1:] if said.startswith("My ") else said
+
+
+def of_whom(facts: list[Fact], clause: Clause, before: Clause) -> list[Fact]:
+    """The facts, where couples that part are named by their names: "Mia and I split up" ends
+    nothing between the speaker and somebody else."""
+    if before is clause or not _is_joint(clause):
+        return facts
+    said = _said_of(before)
+    named = None if _PARTNER.fullmatch(said) else _NAME.fullmatch(said)
+    if named is None:
+        return facts
+    name = named["name"]
+    return [
+        msgspec.structs.replace(each, value=name, spoken=name)
+        if each.negative and not each.value and each.attribute in COUPLES
+        else each
+        for each in facts
+    ]
+
+
+RELATION = "{relation}"
+"""Stands among the attributes that a rule ends for that of the relation whom its clause is of."""
+
+
+def unnamed(rule: Rule, clause: Clause, relations: Mapping[str, str]) -> list[tuple[str, str]]:
+    """The attributes that a rule ends, whatever their values, each with the kind of value where it
+    is of one kind only ("plan/move"). A relation ends where it is that of a couple."""
+    if rule.ends == (RELATION,):
+        attribute = relations.get(clause.relation, "")
+        return [(attribute, "")] if attribute in COUPLES else []
+    put_off = clause.negated and (bool(clause.dates) or clause.ended_by in _BEFORE)
+    if put_off and any(map(is_kind, rule.ends)):  # "I'm not moving in May"
+        return []
+    return [kind_named(each) for each in rule.ends]
 
 
 def _is_for_a_day(rule: Rule, clause: Clause, now: datetime | None) -> bool:

@@ -54,7 +54,7 @@ __all__ = ["Extract", "Reader"]
 
 LONGEST_CONTEXT = 2000
 """Characters of a turn that go with each of its assertions, to find it by."""
-_VERSION = 11
+_VERSION = 12
 _LANGUAGES: tuple[Language, ...] = ("en", "zh")
 _STANDINGS: dict[str, Standing] = {
     "stored": "admitted",

@@ -17,6 +17,10 @@ CLOSES = ".closes"
 """What ends the name of a rule under which a value shows others to be over."""
 
 
+THE_ONE = ".the_one"
+"""What ends the name of a rule that ends one thing without its name: of several it ends none."""
+
+
 ONE_PARTED = "pet.parted"
 """The rule under which one animal is gone: of several of a kind it is not said which."""
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import msgspec
 
 from memstream.processors.clauses import Clause, qualifier_at, skip
@@ -38,3 +40,28 @@ def _recurs(date: DateSpan, text: str, book: Rulebook) -> bool:
     """Whether a date is no more than part of a qualifier: the winter of "in winter"."""
     said = text[: date.end_char].lower()
     return any(said.endswith(each) and date.text.lower() in each for each in book.labels)
+
+
+def frequency(book: Rulebook, text: str, words: Words, start: int, end: int) -> str:
+    """How often a value in words[start:end] is, in the speaker's words: the entry of the list of
+    frequencies beside it."""
+    often = book.phrase_list("frequency")
+    weekdays = book.phrase_list("weekday")
+    begin = 0 if start else end
+    length = often.length_at(words.norm, begin)
+    if not length:
+        return ""
+    last = begin + length
+    while last < len(words) and words.norm[last] in _JOINS:
+        more = often.length_at(words.norm, last + 1) or weekdays.length_at(words.norm, last + 1)
+        if not more:
+            break
+        last += 1 + more
+    finish = words.end[last - 1]
+    if words.norm[last : last + 1] == ["except"]:
+        finish += len(_TO_SIGN.match(text[finish:])[0])  # type: ignore[index]  # never None
+    return text[words.start[begin] : finish].lower().strip()
+
+
+_JOINS = frozenset(("and", "or", "&", ",", "和", "、", "跟"))
+_TO_SIGN = re.compile("[^,.;:!?]*")

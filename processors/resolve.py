@@ -8,13 +8,21 @@ and yields one event per memory that differs from before: its next version, beli
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC
 
 import msgspec
 
 from memstream.processors.amendments import Made, claimed, heard, is_amended
 from memstream.processors.pipeline import State, key
+from memstream.processors.plans import (
+    CAME_TRUE,
+    PLAN,
+    Sign,
+    kind_of,
+    kinds_shown_by,
+    signs_of,
+)
 from memstream.processors.timeline import Review, Span, order_of, timeline
 from memstream.schemas.attributes import Attributes, builtin
 from memstream.schemas.events import (
@@ -67,7 +75,7 @@ class Resolve:
     """The processor. ``attributes`` tells how many values an attribute has."""
 
     name = "resolve"
-    version = 8
+    version = 9
 
     def __init__(self, attributes: Attributes | None = None) -> None:
         self.attributes = attributes or builtin()
@@ -144,6 +152,34 @@ class Resolve:
             lane = state.get(place, Lane)
             if lane is not None and any(_goes_with(each) for each in lane.assertions):
                 yield from self._recomputed(state, place, lane, cause)
+        for kind in kinds_shown_by(told.attribute):
+            plan = msgspec.structs.replace(told, attribute=PLAN, value="", previous=kind)
+            place = self._lane_key(plan)
+            lane = state.get(place, Lane)
+            if lane is not None:
+                yield from self._recomputed(state, place, lane, cause)
+
+    def _came_true(self, state: State, plans: Sequence[Assertion]) -> Iterator[Assertion]:
+        """What ends plans because something else that was told shows that they came true."""
+        held = [each for each in plans if each.polarity == "positive"]
+        trust = max((each.trust for each in held), default=0)
+        seen: set[str] = set()
+        for plan in held:
+            if plan.value in seen:
+                continue
+            seen.add(plan.value)
+            for sign in signs_of(plan.value):
+                place = self._lane_key(
+                    msgspec.structs.replace(
+                        plan, attribute=sign.attribute, value=sign.value, qualifier=""
+                    )
+                )
+                for told in _told_in(state.get(place, Lane) or Lane()):
+                    if _shows(sign, told) and told.trust >= trust:
+                        yield msgspec.structs.replace(
+                            told, attribute=PLAN, value=plan.value, qualifier="",
+                            polarity="negative", previous="", rule=f"{told.rule}{CAME_TRUE}",
+                        )  # fmt: skip
 
     def _counts(self, state: State, assertion: Assertion) -> bool:
         """Whether it counts: what ends together with another value does where that was told."""
@@ -167,9 +203,10 @@ class Resolve:
     def _lane_key(self, assertion: Assertion) -> str:
         attribute = self.attributes.get(assertion.attribute)
         one = bool(assertion.attribute) and attribute.cardinality == "one"
-        alone = not (one or attribute.together)
+        kind = _kind(assertion)
+        alone = not (one or attribute.together or kind)
         value = derived_id(content_key(assertion.value)) if alone else ""
-        qualifier = "" if attribute.together or not one else assertion.qualifier
+        qualifier = kind if attribute.together or not one else assertion.qualifier
         return key(
             assertion.scope,
             "lane",
@@ -230,8 +267,11 @@ class Resolve:
         every = [*lane.assertions, *(each.assertion for each in lane.amended)]
         told = [each for each in lane.assertions if self._counts(state, each)]
         counted = [*told, *(each.assertion for each in lane.amended if each.active)]
+        if _kind(every[0]):
+            counted += self._came_true(state, counted)
         attribute = self.attributes.get(every[0].attribute)
-        together = attribute.together and attribute.cardinality == "many"
+        together = attribute.together or _kind(every[0]) != ""
+        together = together and attribute.cardinality == "many"
         timed = timeline(counted, reviews, together=together)
         spans = {_memory_id(span.opener): span for span in timed}
         versions = {each.id: each.version for each in lane.known}
@@ -310,6 +350,36 @@ class Resolve:
             data=MemoryChanged(memory=memory),
             recordedtime=cause.recordedtime,
         )
+
+
+def _kind(assertion: Assertion) -> str:
+    """The kind of a plan, whose plans are kept together; of what ends any of a kind, it is told as
+    what was before."""
+    if assertion.attribute != PLAN:
+        return ""
+    return kind_of(assertion.value) if assertion.value else assertion.previous
+
+
+def _told_in(lane: Lane) -> list[Assertion]:
+    """What was told in a lane and not taken back."""
+    told = [*lane.assertions, *(each.assertion for each in lane.amended if each.active)]
+    back = {content_key(each.value) for each in told if each.withdraws}
+    return [
+        each
+        for each in told
+        if each.standing == "admitted"
+        and not each.withdraws
+        and not each.restores
+        and content_key(each.value) not in back
+    ]
+
+
+def _shows(sign: Sign, told: Assertion) -> bool:
+    """Whether what was told shows that a plan came true."""
+    if sign.holds != (told.polarity == "positive"):
+        return False
+    same = content_key(told.value) == content_key(sign.value)
+    return same or not sign.value or (not sign.holds and not told.value)
 
 
 def _goes_with(assertion: Assertion) -> bool:

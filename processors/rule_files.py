@@ -43,6 +43,7 @@ class Rule(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     dates: Literal["validity", "occurred", "value", "ignored"] = "validity"
     needs_date: bool = False
     whole: bool = False
+    alone: bool = False
     ends: tuple[str, ...] = ()
     ends_too: dict[str, tuple[str, ...]] = {}
     denies: dict[str, tuple[str, ...]] = {}

@@ -19,6 +19,7 @@ from memstream.processors.contrasts import Contrasts
 from memstream.processors.emphases import Emphases
 from memstream.processors.facts import Fact
 from memstream.processors.introductions import Introductions
+from memstream.processors.plans import is_kind
 from memstream.processors.repairs import Repairs
 from memstream.processors.rule_files import InvalidRule
 from memstream.processors.rules import Rulebook
@@ -64,7 +65,11 @@ class Statements:
         for rule in book.rules:
             ended = [*rule.ends, *(each for each, values in rule.ends_too.items() if "" in values)]
             ended += [each for closed in rule.closes.values() for each in closed]
-            many = [each for each in ended if not attributes.get(each).can_end_unnamed]
+            many = [
+                each
+                for each in ended
+                if not (is_kind(each) or attributes.get(each).can_end_unnamed)
+            ]
             if many or (rule.ends and rule.attribute):
                 raise InvalidRule(
                     f"rule {rule.id}: 'ends' stands in place of 'attribute', and it, 'closes' and "

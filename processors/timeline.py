@@ -34,7 +34,8 @@ from datetime import UTC, datetime, timedelta
 
 import msgspec
 
-from memstream.processors.facts import ONE_PARTED
+from memstream.processors.aspects import COUPLES
+from memstream.processors.facts import ONE_PARTED, THE_ONE
 from memstream.schemas.ids import content_key
 from memstream.schemas.memories import Assertion, Status
 
@@ -51,7 +52,13 @@ def _covers(denial: Assertion, key: tuple[str, str, str]) -> bool:
     qualifier of what holds under any."""
     attribute, value, qualifier = _key(denial)
     named = not denial.value or (attribute, value) == key[:2]
+    named = named or (attribute in COUPLES and attribute == key[0] and _is_first(value, key[1]))
     return named and (not denial.qualifier or qualifier == key[2])
+
+
+def _is_first(one: str, other: str) -> bool:
+    """Whether one name begins the other: "Mia" and "Mia Lind"."""
+    return other.startswith(f"{one} ") or one.startswith(f"{other} ")
 
 
 class Review(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
@@ -401,7 +408,8 @@ def _negated(
 ) -> list[_Open]:
     """What is current after a negation: it ends equal values that are as or less trusted."""
     left: list[_Open] = []
-    if assertion.rule == ONE_PARTED and not assertion.value:  # which one of several, is not said
+    one = assertion.rule == ONE_PARTED or assertion.rule.endswith(THE_ONE)
+    if one and not assertion.value:  # which one of several, is not said
         reached = [e for e in now if any(_covers(assertion, _key(each)) for each in e.sources)]
         if len(reached) > 1:
             return now

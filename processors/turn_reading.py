@@ -16,6 +16,7 @@ import msgspec
 from memstream.processors.clauses import Speaker
 from memstream.processors.facts import CONTRARY, WITH_IT, Fact
 from memstream.processors.introductions import REACH
+from memstream.processors.plans import kind_of
 from memstream.processors.rule_files import Language
 from memstream.processors.sentences import Sentence, language_of, reworded
 from memstream.processors.statements import Statement, Statements
@@ -83,7 +84,7 @@ class TurnReading:
                 facts = mended + [(sentence, fact) for fact in statement.facts]
             correcting = statement.corrects and not statement.facts
         stated = self._without_fiction(text, found, facts, left) if facts else []
-        stated = _without_taken_back(stated)
+        stated = _without_taken_back(_without_doubtful_ends(stated, found))
         needed = _without_ends_before_it(_without_needless_ends(stated))
         unread = {each.start for each, _ in stated} - {each.start for each, _ in needed}
         left = [own or each.start in unread for own, each in zip(left, found, strict=True)]
@@ -260,6 +261,36 @@ def _without_needless_ends(
     return [each for each in facts if not (_goes_with(each[1]) and each[1].subject in held)]
 
 
+def _without_doubtful_ends(
+    facts: list[tuple[Sentence, Fact]], found: Sequence[Sentence]
+) -> list[tuple[Sentence, Fact]]:
+    """Without what ends something in words that could speak of anything ("I quit"), where the turn
+    says more than that and does not state what it ends."""
+    if not any(fact.rule.alone for _, fact in facts):
+        return facts
+    stated = {(fact.subject, fact.attribute) for _, fact in facts if not fact.negative}
+    ended = {
+        (fact.subject, each) for _, fact in facts if fact.rule.alone for each in fact.rule.ends
+    }
+    sure = bool(stated & ended)
+    return [
+        (sentence, fact)
+        for sentence, fact in facts
+        if not fact.rule.alone or sure or (len(found) == 1 and _says_no_more(sentence, fact))
+    ]
+
+
+def _says_no_more(sentence: Sentence, fact: Fact) -> bool:
+    """Whether a sentence says nothing but a fact, up to when it was and two small words."""
+    dates = [range(each.start_char, each.end_char) for each in fact.dates]
+    around = "".join(
+        " " if fact.start <= at < fact.end or any(at in each for each in dates) else sign
+        for at, sign in enumerate(sentence.text)
+    )
+    left = around.split()
+    return sum(map(len, left)) <= 4 if language_of(sentence.text) == "zh" else len(left) <= 2
+
+
 def _goes_with(fact: Fact) -> bool:
     return fact.rule.yields or fact.rule.id.endswith(WITH_IT)
 
@@ -276,6 +307,7 @@ def _without_ends_before_it(
         if any(
             (fact.subject, fact.attribute) == (end.subject, end.attribute)
             and not fact.negative
+            and (not end.previous or kind_of(fact.value) == end.previous)
             and (fact.rule.tense == "change" or _NEW.search(sentence.text))
             for sentence, fact in facts[:at]
         )

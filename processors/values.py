@@ -33,6 +33,8 @@ def read_values(
 ) -> list[Value]:
     """The values in words[start:end]; none where they are not what the kind asks for."""
     region = Region(text, words, start, end, rule, book, whole=kind == "command")
+    if region.start >= region.end:
+        return []
     if kind.startswith("<"):
         return list(_listed(region, kind[1:-1]))
     if rule.many and kind in _ONE_BY_ONE:
