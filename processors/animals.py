@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 import msgspec
 
 from memstream.processors.facts import Fact
-from memstream.processors.rules import Rulebook
+from memstream.processors.rules import Rulebook, spoken
 
 
 class Animal(msgspec.Struct, frozen=True, gc=False):
@@ -53,7 +53,6 @@ class Animals:
         self._named = (called, calls)
         self._parted = parted
         self._others = _OTHERS_ZH if self._chinese else _OTHERS_EN
-        self._signs = _SIGNS_ZH if self._chinese else _SIGNS_EN
 
     def more(self, text: str, start: int, *, named: bool) -> Iterator[Animal]:
         """The animals from a place of a sentence on, up to where it tells of somebody else's.
@@ -78,7 +77,7 @@ class Animals:
 
     def parted(self, text: str) -> list[tuple[str, int, int]]:
         """The animals that the speaker has no more, by kind or name, and where that is said."""
-        if not any(sign in text for sign in self._signs) or text.endswith(("?", "？")):
+        if not self._may_part(text) or text.endswith(("?", "？")):
             return []
         for form in self._parted:
             match = form.match(text)
@@ -94,6 +93,11 @@ class Animals:
                     said.insert(0, told["species"].lower())
                 return [(each, match.start(), match.end()) for each in said]
         return []
+
+    def _may_part(self, text: str) -> bool:
+        if self._chinese:
+            return any(sign in text for sign in _SIGNS_ZH)
+        return not _SIGNS_EN.isdisjoint(spoken(text))
 
     def of_a_kind(self, found: Sequence[Fact]) -> list[Fact]:
         """The denials that reach the animals of a kind by their names: who says that the dog died,
@@ -175,8 +179,7 @@ _OTHERS_EN = re.compile(
     r"|his|her|their|your|he|she|they|you|friend|has|wish|want|would|used|had)\b"
 )
 _OTHERS_ZH = re.compile(r"[他她你]|朋友|邻居|同事|想|没")
-_SIGNS_EN = (
-    "died", "passed away", "put", "ran away", "rainbow", "gave", "give", "sold", "sell", "rehome",
-    "lost",
-)  # fmt: skip
+_SIGNS_EN = frozenset(
+    "died passed put ran crossed gave give given sold sell rehomed rehome lost".split()
+)
 _SIGNS_ZH = ("世了", "死了", "丢了", "星了", "送", "卖")

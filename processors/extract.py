@@ -198,7 +198,9 @@ class Reader:
             if (aliases := self._attributes.get(each).aliases)
         )
         return [
-            msgspec.structs.replace(each, context=f"{each.context} {words}".strip())
+            each
+            if (found_by := f"{each.context} {words}".strip()) == each.context
+            else msgspec.structs.replace(each, context=found_by)
             for each in episodes
         ]
 

@@ -91,6 +91,8 @@ class Introductions:
     def turned_round(self, text: str) -> str | None:
         """The sentence that names first whom it is about: "My wife is called Anna." for "Anna is my
         wife.", 我的哥哥叫李雷 for 我有一个哥哥叫李雷; None for other texts."""
+        if not self._chinese and " my " not in text and " our " not in text:
+            return None
         for form in self._turned:
             match = form.match(text)
             if match is None:

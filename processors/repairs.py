@@ -19,7 +19,7 @@ from datetime import datetime
 from typing import Literal
 
 from memstream.processors.dates import find_dates
-from memstream.processors.rules import Rulebook
+from memstream.processors.rules import Rulebook, spoken
 
 LONGEST_VALUE = 60
 """Characters; what is longer is no value that replaces another."""
@@ -33,6 +33,8 @@ class Repairs:
         alone = _alternatives(book.grammar("repairs"))
         paused = _alternatives(book.grammar("repairs_before_comma"))
         hesitation = _alternatives(book.grammar("hesitations"))
+        markers = (*book.grammar("repairs"), *book.grammar("repairs_before_comma"))
+        self._signs = frozenset(max(spoken(each), key=len, default="") for each in markers)
         self._never = frozenset(book.grammar("not_replacements"))
         self._names = frozenset(("name", *book.relations.values()))
         number = rf"(?:\d+|{_alternatives(book.grammar('numbers'))})"
@@ -41,7 +43,6 @@ class Repairs:
             whole = r"(?:(?<![不对])|(?=[^\u4e00-\u9fff]|$|是|应该|其实|我|叫|说))"
             clear = rf"(?:{alone}){whole}[，,。！!：:… ]*"
             marker = rf"(?:(?:{hesitation})[，,]?)*(?:{clear}|(?:{paused})[，,…]+)"
-            self._pauses = tuple("，,；;—…")
             self._within = re.compile(rf"[，,；;—…]+ ?(?:{marker})+")
             self._at_start = re.compile(rf"(?:{marker})+")
             self._clear = re.compile(rf"(?:(?:{hesitation})[，,]?)*(?:{alone})")
@@ -62,7 +63,6 @@ class Repairs:
                 rf"(?:(?:{alone})\b{end}|(?:{paused})\s?[,:;…—–][\s,:;.…—–-]*)"
                 rf"(?:(?:{hesitation})[\s,]+)*"
             )
-            self._pauses = (*",;…—–-", "...")
             self._within = re.compile(
                 rf"\s?(?:[,;…—–]|--|\s-\s|\.\.\.)\s*(?:{marker})+", re.IGNORECASE
             )
@@ -92,16 +92,19 @@ class Repairs:
 
     def within(self, text: str) -> tuple[str, str] | None:
         """What stands before the last marker inside a sentence, and what after; None without."""
-        for sign in self._pauses:
-            if sign in text:
-                break
-        else:
+        if not self._may_hold_marker(text):
             return None
         found = list(self._within.finditer(text))
         if not found or not found[-1].start() or found[-1].end() == len(text):
             return None
         last = found[-1]
         return text[: last.start()], text[last.end() :]
+
+    def _may_hold_marker(self, text: str) -> bool:
+        """Whether a marker can stand inside a sentence; most hold none of its words."""
+        if self._chinese:
+            return _PAUSE_ZH.search(text) is not None
+        return not self._signs.isdisjoint(spoken(text))
 
     def at_start(self, text: str) -> str | None:
         """What follows a marker that opens the sentence; None where none does."""
@@ -400,6 +403,9 @@ def is_date(text: str, anchor: datetime | None, language: Literal["en", "zh"]) -
     """Whether a text is one date and nothing else."""
     found = find_dates(text, anchor, language)
     return len(found) == 1 and (found[0].start_char, found[0].end_char) == (0, len(text))
+
+
+_PAUSE_ZH = re.compile("[，,；;—…]")
 
 
 def _alternatives(phrases: tuple[str, ...]) -> str:

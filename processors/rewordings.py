@@ -9,11 +9,13 @@ from __future__ import annotations
 import re
 
 from memstream.processors.rule_files import Language
+from memstream.processors.rules import spoken
 
-_DOCTORS_EN = (
-    r"(?:doctors?|gp|physician|specialist|allergist|dermatologist|cardiologist|dentist|paediatrician"
-    r"|pediatrician|psychiatrist|neurologist)"
+_DOCTORS = frozenset(
+    "doctor doctors gp physician specialist allergist dermatologist cardiologist dentist"
+    " paediatrician pediatrician psychiatrist neurologist".split()
 )
+_DOCTORS_EN = f"(?:{'|'.join(sorted(_DOCTORS, reverse=True))})"
 _HEALTH_EN = (
     r"i(?:['’]m| am| was)(?: now| also| severely| highly| mildly)? (?:allergic|intolerant|diabetic"
     r"|asthmatic|an[ae]mic|lactose|coeliac|celiac)|i(?:['’]ve)?(?: also)? got"
@@ -43,13 +45,14 @@ _LIKED_ZH = re.compile(
 
 def plainly(text: str, language: Language) -> str | None:
     """The sentence as the speaker could have said it of himself; None where no form fits."""
-    if "allerg" not in text and "过敏" not in text and not _TOLD.search(text):
+    if language == "en":
+        likely = "allerg" in text or not _DOCTORS.isdisjoint(spoken(text))
+    else:
+        likely = "过敏" in text or "医" in text or "大夫" in text
+    if not likely:
         return None
     told = (_DOCTOR_EN if language == "en" else _DOCTOR_ZH).match(text)
     if told is not None:
         return told["said"][0].upper() + told["said"][1:]
     liked = (_LIKED_EN if language == "en" else _LIKED_ZH).match(text)
     return None if liked is None else f"{liked['before']}{liked['value']}{liked['after']}"
-
-
-_TOLD = re.compile(rf"\b{_DOCTORS_EN}\b|医生|大夫|医师", re.IGNORECASE)

@@ -14,6 +14,7 @@ from __future__ import annotations
 import itertools
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
 
 import msgspec
 import spacy
@@ -116,7 +117,7 @@ class Rulebook:
     def triggers(self, sentence: str, lower: str) -> list[str]:
         """The trigger words in a sentence, given also in lower case, sorted; most have none."""
         if self.language == "en":
-            found = self._triggering.intersection(_english_words(lower))
+            found = self._triggering & spoken(sentence)
             if not found or self._subject.search(sentence):
                 return sorted(found)
             return sorted(found & self._subjectless)
@@ -282,6 +283,13 @@ def _least(
     return tuple(
         tuple(sorted(each, key=lambda words: (len(words), sorted(words)))) for each in least
     )
+
+
+@lru_cache(maxsize=64)
+def spoken(text: str) -> frozenset[str]:
+    """The words that an English sentence holds, in lower case, for tests that are made of every
+    sentence: whether it can say what is looked for. Kept while the sentence is read."""
+    return frozenset(_english_words(text.lower()))
 
 
 def _english_words(lower: str) -> Iterable[str]:

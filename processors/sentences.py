@@ -193,7 +193,7 @@ def _pieces(
         piece = piece.strip()
         right = left + len(piece)
         if piece:
-            inside = tuple(_inside(quotes, left, right, origin))
+            inside = tuple(_inside(quotes, left, right, origin)) if quotes else ()
             yield Sentence(left, right, piece, kind, inside, line)
         start = stop
 

@@ -22,7 +22,7 @@ from memstream.processors.introductions import Introductions
 from memstream.processors.plans import is_kind
 from memstream.processors.repairs import Repairs
 from memstream.processors.rule_files import InvalidRule
-from memstream.processors.rules import Rulebook
+from memstream.processors.rules import Rulebook, spoken
 from memstream.processors.sentence_patterns import (
     INTRODUCED_EN,
     MEANT_EN,
@@ -84,6 +84,7 @@ class Statements:
         plural = [each for each in book.relations if each.endswith(("s", "children"))]
         self._named = named_relation(relations) if english else None
         self._group = named_group(plural) if english else None
+        self._related = frozenset(max(spoken(each), key=len) for each in book.relations if english)
         corrections = book.grammar("corrections")
         self._correction = AnyPhrase(corrections, book.language)
         self.fiction = AnyPhrase(book.grammar("fiction"), book.language)
@@ -245,10 +246,7 @@ class Statements:
         text, book = sentence.text, self.book
         lower = text.lower()
         triggers = book.triggers(text, lower)
-        named = any(each in lower for each in _SIGNS_OF_NAMES) and any(
-            form is not None and form.search(text) is not None
-            for form in (self._named, self._group)
-        )
+        named = self._names_in_passing(text)
         corrects = self._correction.search(lower) is not None
         meant = self._what_was_meant(text) if corrects else None
         introduced = self._introduced.match(text) is not None
@@ -280,6 +278,13 @@ class Statements:
         covered = covered and len(together) == len(facts)
         return Statement(tuple(together), covered and bool(together), corrects, meant)
 
+    def _names_in_passing(self, text: str) -> bool:
+        """Whether a sentence names somebody whom it calls by a relation."""
+        return not self._related.isdisjoint(spoken(text)) and any(
+            form is not None and form.search(text) is not None
+            for form in (self._named, self._group)
+        )
+
     def _what_was_meant(self, text: str) -> tuple[str, str] | None:
         for pattern in self._meant:
             match = pattern.search(text)
@@ -287,9 +292,6 @@ class Statements:
                 said = match.groupdict()
                 return said["right"].strip(), (said.get("wrong") or "").strip()
         return None
-
-
-_SIGNS_OF_NAMES = ("my", "our", "named", "called", "have", "’ve", "'ve")
 
 
 def _has_parted(fact: Fact, text: str, language: str) -> bool:

@@ -143,7 +143,13 @@ class Phrases:
     def anywhere(self, words: Sequence[str]) -> bool:
         """Whether one of the phrases stands anywhere in the words."""
         first = self._by_first
+        if first.keys().isdisjoint(words):
+            return False
         return any(word in first and self.length_at(words, at) for at, word in enumerate(words))
+
+    def holds_any(self, words: Sequence[str]) -> bool:
+        """Whether one of the words is a phrase by itself."""
+        return not self._alone.isdisjoint(words)
 
     def __contains__(self, word: str) -> bool:
         return word in self._alone
