@@ -31,7 +31,7 @@ from memstream.projections.duckdb_file import (
     restated,
     sql_file,
 )
-from memstream.projections.duckdb_rows import ERASED, TABLES, rows_of
+from memstream.projections.duckdb_rows import TABLES, rows_of
 from memstream.projections.projection import VOID, Generation, Step, offsets_after
 from memstream.schemas.errors import IndexUnavailable, ProjectionDamaged, WrongGeneration
 from memstream.schemas.memories import Tally
@@ -155,13 +155,11 @@ class DuckIndex:
             found = self._connected().execute(query, [scope, list(texts), spelled]).fetchall()
         return [text for (text,) in found]
 
-    def erase(self, scope: str, *, events: Sequence[str], memories: Sequence[str]) -> int:
+    def erase(self, scope: str) -> int:
         """Removes content for good: first the rows, then, by rewriting the file, their bytes.
 
-        Without ``events`` and ``memories`` everything of the scope goes; what is left of it in the
-        log, its erasure events among it, comes again in the next steps. With them, every version
-        of the memories and all that was derived from the events goes; of the events themselves a
-        row stays that is as a rebuild writes it: where they stand, and that they are erased.
+        Everything of the scope goes; what is left of it in the log, its erasure events among it,
+        comes again in the next steps.
 
         After a crash in between, the next ``open`` finishes the rewrite. Costs one pass over the
         whole file. Waits for a running snapshot. Returns how many records were removed.
@@ -171,8 +169,8 @@ class DuckIndex:
             connection = self._connected()
             with self._transaction(connection):
                 removed = sum(
-                    int(_one(connection, statement, values)[0])
-                    for statement, values in _deletions(scope, list(events), list(memories))
+                    int(_one(connection, f"DELETE FROM {table} WHERE scope = ?", [scope])[0])
+                    for table in TABLES
                 )
                 connection.execute("UPDATE generation SET rewrite_due = true")
             self._rewrite()
@@ -396,70 +394,6 @@ def _remove_earlier_attempts(
             f"DELETE FROM {table} WHERE list_contains($1::BIGINT[], seq)",
             [gone],
         )
-
-
-def _deletions(scope: str, events: list[str], memories: list[str]) -> list[tuple[str, list[Any]]]:
-    """Statements, each answering with the number of records it removed."""
-    if not events and not memories:
-        return [(f"DELETE FROM {table} WHERE scope = ?", [scope]) for table in TABLES]
-    return [
-        (
-            f"UPDATE events SET {_BLANK}, type = '{ERASED}', erased = true"
-            f" {_OF_SCOPE} id) AND NOT erased",
-            [scope, events],
-        ),
-        # What was recorded about the erased: what a model read out of an event, why a reviewer
-        # decided, under which content key a memory was served, what was noted on it.
-        (
-            "UPDATE events SET data = NULL WHERE scope = $1 AND data IS NOT NULL AND ("
-            "(type IN ('extraction.answered', 'review.decided')"
-            " AND list_contains($2::VARCHAR[], data->>'$.event')) OR"
-            " (type = 'feedback.given' AND list_contains($3::VARCHAR[], data->>'$.target')) OR"
-            " (type = 'context.served' AND id IN (SELECT context FROM context_items"
-            " WHERE scope = $1 AND list_contains($3::VARCHAR[], memory))))",
-            [scope, events, memories],
-        ),
-        *(
-            (f"DELETE FROM {table} {_OF_SCOPE} {column})", [scope, events])
-            for table, column in _BY_EVENT
-        ),
-        *(
-            (f"DELETE FROM {table} {_OF_SCOPE} {column})", [scope, memories])
-            for table, column in _BY_MEMORY
-        ),
-    ]
-
-
-_OF_SCOPE = "WHERE scope = ? AND list_contains(?::VARCHAR[],"
-_BLANK = ", ".join(
-    f"{column} = NULL"
-    for column in (
-        "observed_at",
-        "utc_offset_minutes",
-        "recorded_at",
-        "source_kind",
-        "trust",
-        "runtime",
-        "run",
-        "actor",
-        "role",
-        "tool",
-        "conversation",
-        "origin",
-        "text",
-        "data",
-    )
-)
-_BY_EVENT = (
-    ("decisions", "event"),
-    ("candidates", "event"),
-    ("contexts", "id"),
-    ("context_items", "context"),
-    ("feedback", "id"),
-    ("reviews", "id"),
-    ("reviews", "event"),
-)
-_BY_MEMORY = (("memory_versions", "id"), ("context_items", "memory"), ("feedback", "target"))
 
 
 def _spelled(text: str) -> str:

@@ -228,18 +228,18 @@ class QdrantIndex:
         with self._turns.reading():
             found = [
                 decoded(each.payload["record"], each.payload["expired_at"])
-                for records in self._scrolled(["record", "expired_at"], of_scope(scope, None))
+                for records in self._scrolled(["record", "expired_at"], of_scope(scope))
                 for each in records
             ]
         return sorted(found, key=made_at)
 
-    def erase(self, scope: str, *, events: Sequence[str], memories: Sequence[str]) -> int:
-        """Removes every version of the memories, or the whole scope where nothing is named.
+    def erase(self, scope: str) -> int:
+        """Removes every memory version of a scope.
 
         Returns once the server has deleted the points; a crash in the middle is finished by
-        erasing again. Points hold no events, so ``events`` alone names none of them.
+        erasing again.
         """
-        condition = of_scope(scope, list(memories) if events or memories else None)
+        condition = of_scope(scope)
         with self._writer:
             marker = self._marker()
             with self._turns.writing():

@@ -72,9 +72,9 @@ class Projection(Protocol):
 
     def tally(self) -> Tally: ...
 
-    def erase(self, scope: str, *, events: Sequence[str], memories: Sequence[str]) -> int:
-        """Empty ``events`` and ``memories`` mean the whole scope. ``memories`` are ids of which
-        every version goes; versions that live on come again in the next step."""
+    def erase(self, scope: str) -> int:
+        """Removes all of a scope, and gives how many records that were; what lives on comes again
+        in the next steps."""
         ...
 
     def close(self) -> None: ...

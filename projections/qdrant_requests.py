@@ -106,12 +106,9 @@ def query_beside(
     )
 
 
-def of_scope(scope: str, memories: Sequence[str] | None) -> models.Filter:
-    """The points of a scope, or (``memories``) those of these memories in it."""
-    must: list[Any] = [matches_any("scope", (scope,))]
-    if memories is not None:
-        must.append(matches_any("memory", memories))
-    return models.Filter(must=must)
+def of_scope(scope: str) -> models.Filter:
+    """The points of a scope."""
+    return models.Filter(must=[matches_any("scope", (scope,))])
 
 
 def matches_any(field: str, values: Sequence[str]) -> models.FieldCondition:

@@ -423,7 +423,7 @@ class EmbeddedRuntime:
         self._indexing.settle()
         self.store.erase_scope(scope)
         for projection in self.projections:
-            projection.erase(scope, events=[], memories=[])
+            projection.erase(scope)
 
     def _derive_again(self, scope: str, partition: int, end: int) -> None:
         """Runs a scope's events below ``end`` through the pipeline, as a rebuild would, and moves

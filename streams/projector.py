@@ -212,7 +212,7 @@ class Projector:
                 if steps[start:number]:
                     projection.apply(steps[start:number])
                     start = number
-                projection.erase(bundle.scope, events=[], memories=[])
+                projection.erase(bundle.scope)
         projection.apply(steps[start:])
         check_moved(projection, steps[-1].seq)
         self._watch(projection.name, [each.bundle for each in found], steps)

@@ -134,7 +134,7 @@ class IndexConformance(Surroundings, ABC):
         index.apply(steps(closing, first=2))
         before = self.query("compass", known_at=to_micros(START))
         assert found(index, before)["bm25"][0].expired_at == START + DAY
-        index.erase("acme/user:ada", events=[], memories=["m1"])
+        index.erase("acme/user:ada")
         again = memory("m1", "a gilded compass", created_at=START + 2 * DAY)
         index.apply(steps(again, first=3))
         assert found(index, self.query("compass"))["bm25"] == [again]
@@ -425,7 +425,7 @@ class IndexConformance(Surroundings, ABC):
         index.apply(run)
         index.apply([late])
         assert index.positions() == {0: 2, 7: 43}
-        index.erase("acme/user:ada", events=[], memories=[])
+        index.erase("acme/user:ada")
         index.close()
         again = self.reopened(path)
         assert (again.position(), again.positions()) == (5, {0: 2, 7: 43})
@@ -493,7 +493,7 @@ class IndexConformance(Surroundings, ABC):
         index.apply(steps(*kept, *gone))
         before = found(index, self.query("compass"))
         assert self.holds(index, path, secret)
-        assert index.erase("acme/user:bo", events=[], memories=[]) == 12
+        assert index.erase("acme/user:bo") == 12
         assert not self.holds(index, path, secret)
         assert self.found(index, secret, scopes=("acme/user:bo",)) == set()
         assert found(index, self.query("compass"))["bm25"] == before["bm25"]
@@ -502,27 +502,8 @@ class IndexConformance(Surroundings, ABC):
         index.close()
         again = self.reopened(path)
         assert (again.tally(), again.position()) == (tally(*kept), 52)
-        assert again.erase("acme/user:bo", events=[], memories=[]) == 0
+        assert again.erase("acme/user:bo") == 0
         again.close()
-
-    def test_erasing_memories_takes_every_version_and_they_may_come_again(
-        self, path: Path, index: SearchIndex
-    ) -> None:
-        secret = "numbatledger"
-        first = memory("m1", f"a {secret}")
-        second = memory("m1", f"a {secret} and a compass", version=2, created_at=START + DAY)
-        other = memory("m2", "a compass")
-        index.apply(steps(first, second, other))
-        assert index.erase("acme/user:bo", events=[], memories=["m1"]) == 0
-        assert index.erase("acme/user:ada", events=["e1"], memories=[]) == 0
-        assert index.tally() == tally(first, second, other)
-        assert index.erase("acme/user:ada", events=["e1"], memories=["m1"]) == 2
-        assert not self.holds(index, path, secret)
-        assert index.tally() == tally(other)
-        lives_on = memory("m1", "a compass", version=2, created_at=START + 2 * DAY)
-        index.apply(steps(lives_on, first=4))
-        assert index.tally() == tally(other, lives_on)
-        assert self.found(index, "compass") == {("m1", 2), ("m2", 1)}
 
     def test_readers_see_an_apply_whole_or_not_at_all(self, index: SearchIndex) -> None:
         names = [f"m{at}" for at in range(12)]
@@ -545,7 +526,7 @@ class IndexConformance(Surroundings, ABC):
             at = START + version * DAY
             made = [memory(name, "a compass", version=version, created_at=at) for name in names]
             index.apply([step(version, *made)])
-        index.erase("acme/user:nobody", events=[], memories=[])
+        index.erase("acme/user:nobody")
         done.set()
         for reader in readers:
             reader.join()

@@ -27,7 +27,6 @@ from memstream.schemas.events import (
     ContextServed,
     ErasureRequested,
     Event,
-    ExtractionAnswered,
     FeedbackGiven,
     ServedItem,
     Source,
@@ -138,7 +137,7 @@ class TestApply:
         retried = msgspec.structs.replace(late.steps[-1], partition=1, offset=0)
         index.apply([retried])
         assert index.positions() == {0: 3, 1: 3}
-        index.erase(ANN, events=[], memories=[])
+        index.erase(ANN)
         assert index.positions() == {0: 3, 1: 3}
         index.close()
         again = DuckIndex.open(path, STAMP)
@@ -360,7 +359,7 @@ class TestErase:
         index.apply(story.steps)
         assert self.in_files(index, gone)
 
-        removed = index.erase(ANN, events=(), memories=())
+        removed = index.erase(ANN)
 
         # Of each: events, decisions, candidates, versions, queries, notes, erasures.
         assert removed == 4 + 4 + 1 + 1 + 1 + 1 + 1
@@ -370,37 +369,7 @@ class TestErase:
         assert rows(index, f"FROM events WHERE scope = '{ANN}'") == []
         assert rows(index, "FROM erasures") == []
         assert rows(index, "FROM silent_loss") == []
-        assert index.erase(ANN, events=(), memories=()) == 0
-
-    def test_named_events_and_memories_go_and_the_rest_stays(self, index: DuckIndex) -> None:
-        story, gone, kept = Story(), secrets.token_hex(32), secrets.token_hex(32)
-        first = memory("m1", text=gone, content_key=gone)
-        second = memory("m1", 2, text=gone, created_at=at(2))
-        story.turn(f"The code is {gone}.", first, second, when=at(1))
-        story.turn(f"The other is {kept}.", memory("m2", text=kept), when=at(1))
-        item = ServedItem("m1", 2, 1, 0.9, key=gone)
-        story.add(ContextServed(query="code?", items=(item,)), "context.served", when=at(2))
-        story.add(
-            FeedbackGiven(target="m1", verdict="used", note=gone), "feedback.given", when=at(2)
-        )
-        answer = ExtractionAnswered(event="e1", model="m", prompt="p", answer=gone)
-        story.add(answer, "extraction.answered", when=at(2))
-        index.apply(story.steps)
-        assert self.in_files(index, gone)
-
-        index.erase(ANN, events=["e1"], memories=["m1"])
-
-        assert not self.in_files(index, gone)
-        assert self.in_files(index, kept)
-        (event,) = records(index, "FROM events WHERE id = 'e1'")
-        places = ("seq", "log_partition", "log_offset", "id", "scope", "tenant", "type", "erased")
-        # As a rebuild writes it, which knows no more of an event that it cannot read.
-        assert {name for name, value in event.items() if value is not None} == set(places)
-        assert (event["type"], event["erased"]) == ("erased", True)
-        assert rows(index, "SELECT id FROM memory_versions") == [("m2",)]
-        assert rows(index, "SELECT event FROM candidates") == [("e2",)]
-        assert rows(index, "FROM silent_loss") == []
-        assert rows(index, "SELECT sum(erased)::INT, sum(stored)::INT FROM gate_funnel") == [(1, 4)]
+        assert index.erase(ANN) == 0
 
     def test_holds_text_finds_what_is_left_in_any_spelling(self, index: DuckIndex) -> None:
         story = Story()
@@ -411,7 +380,7 @@ class TestErase:
             assert index.holds_text(text)
         assert not index.holds_text("something else")
         assert not index.holds_text("said", outside=ANN)
-        index.erase(ANN, events=(), memories=())
+        index.erase(ANN)
         assert not index.holds_text("what did he say?")
 
     def test_holds_text_finds_what_was_derived(self, index: DuckIndex) -> None:
@@ -427,8 +396,8 @@ class TestErase:
         story.turn("mine", when=at(1), event_id="same")
         story.turn("theirs", when=at(1), event_id="same", scope=BOB)
         index.apply(story.steps)
-        index.erase(ANN, events=["same"], memories=[])
-        assert rows(index, "SELECT text FROM events ORDER BY seq") == [(None,), ("theirs",)]
+        index.erase(ANN)
+        assert rows(index, "SELECT text FROM events ORDER BY seq") == [("theirs",)]
 
     def test_a_crash_between_deleting_and_rewriting_is_finished_on_open(
         self, path: Path, monkeypatch: pytest.MonkeyPatch
@@ -446,7 +415,7 @@ class TestErase:
         with monkeypatch.context() as patched:
             patched.setattr(DuckIndex, "_rewrite", crash)
             with pytest.raises(KeyboardInterrupt):
-                index.erase(ANN, events=(), memories=())
+                index.erase(ANN)
         index.close()
         half = path.with_name(path.name + ".rewrite")
         half.write_text(marker)
@@ -460,7 +429,7 @@ class TestErase:
     def test_views_and_comments_survive_the_rewrite(self, index: DuckIndex) -> None:
         index.apply(plain_steps(20))
         before = rows(index, "FROM help")
-        index.erase(BOB, events=(), memories=())
+        index.erase(BOB)
         assert rows(index, "FROM help") == before
         assert index.tally() == tally_of(plain_steps(20))
 

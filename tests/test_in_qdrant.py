@@ -203,11 +203,11 @@ def test_an_erasure_that_died_is_finished_by_erasing_again(
     with monkeypatch.context() as patched:
         patched.setattr(QdrantIndex, "_write_marker", dying)
         with pytest.raises(KeyboardInterrupt):
-            index.erase("acme/user:bo", events=[], memories=[])
+            index.erase("acme/user:bo")
     index.close()
     again = opened_here(tmp_path)
     assert again.tally() == tally(*kept)
-    assert again.erase("acme/user:bo", events=[], memories=[]) == 0
+    assert again.erase("acme/user:bo") == 0
     assert again.recorded_tally() == tally(*kept)
     again.close()
 

@@ -61,8 +61,8 @@ class Kept:
     def tally(self) -> Tally:
         return tally_of(self.steps)
 
-    def erase(self, scope: str, *, events: Sequence[str], memories: Sequence[str]) -> int:
-        del scope, events, memories
+    def erase(self, scope: str) -> int:
+        del scope
         return 0
 
     def close(self) -> None: ...

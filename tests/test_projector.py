@@ -37,7 +37,7 @@ class Index(Kept):
     cleared = 0
     gone: Sequence[Step] = ()
 
-    def erase(self, scope: str, *, events: Sequence[str], memories: Sequence[str]) -> int:
+    def erase(self, scope: str) -> int:
         self.gone = [each for each in self.steps if each.scope == scope]
         self.cleared += 1
         return len(self.gone)

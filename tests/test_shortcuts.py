@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from datetime import UTC, datetime
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memstream.processors import enrich, episodes, rules, sentences, words
+from memstream.processors import enrich, episodes, rewordings, rules, sentences, talk, words
+from memstream.processors.animals import Animals
 from memstream.processors.clauses import Speaker
 from memstream.processors.extract import Reader
 from memstream.processors.repairs import Repairs
@@ -147,4 +149,60 @@ def test_a_slip_is_put_right_after_a_pause(language: Language) -> None:
         for pause in (",", ";", "，", "；", "—", "–", "…", "...", "--", " - ", " ", "."):
             text = f"x{pause}{marker}, y"
             found = repairs._within.search(text) is not None
-            assert not found or any(sign in text[: 1 + len(pause)] for sign in repairs._pauses)
+            assert not found or repairs._may_hold_marker(text)
+    assert not repairs._may_hold_marker("x y")
+
+
+PARTED: tuple[tuple[Language, str], ...] = (
+    ("en", "My dog Rex died last month."),
+    ("en", "Our old cat passed away."),
+    ("en", "My parrot has sadly crossed the rainbow bridge."),
+    ("en", "We had to put our cat down."),
+    ("en", "I gave my rabbit to my neighbour."),
+    ("en", "We’ve rehomed our dog."),
+    ("en", "My cat ran away yesterday."),
+    ("en", "I sold my horse."),
+    ("en", "I lost my hamster."),
+    ("zh", "我的狗旺财去世了。"),
+    ("zh", "我家猫走丢了。"),
+    ("zh", "我上周把猫送人了。"),
+    ("zh", "我把狗卖了。"),
+)
+
+
+@pytest.mark.parametrize(("language", "text"), PARTED)
+def test_who_parts_from_an_animal_may_part(language: Language, text: str) -> None:
+    animals = Animals(BOOKS[language])
+    assert any(form.match(text) for form in animals._parted)
+    assert animals._may_part(text)
+    assert not animals._may_part("I met a dog." if language == "en" else "我遇到一只狗。")
+
+
+def test_every_relation_is_a_sign_of_a_name_in_passing() -> None:
+    statements = Statements(BOOKS["en"], builtin())
+    for relation in BOOKS["en"].relations:
+        assert statements._names_in_passing(f"I met my {relation} Anna there."), relation
+    assert not statements._names_in_passing("I met Anna there.")
+
+
+@pytest.mark.parametrize("who", sorted(rewordings._DOCTORS))
+def test_every_doctor_may_have_said_it(who: str) -> None:
+    told = rewordings.plainly(f"My {who} says I have asthma.", "en")
+    assert told == "I have asthma."
+    assert rewordings.plainly(f"My {who.capitalize()} said that I'm allergic to nuts.", "en")
+
+
+_ENDS = re.compile(
+    r"(?<=[.…])(?<!\bDr\.)(?<!\bMr\.)(?<!\bMs\.)(?<!\bMrs\.)(?<!\bSt\.)(?<!\bProf\.)"
+    r"(?<!\be\.g\.)(?<!\bi\.e\.)[\"'”’)]*\s+|(?<=[。！？!?])(?![。！？!?])[\"'”’)」]*|\n+"
+)
+"""Where a turn is split, told by what stands before the place."""
+
+
+@given(
+    st.lists(st.sampled_from([*PIECES, "\n", ")", "”", "e.g.", "?!", "」"]), max_size=12),
+    st.sampled_from(("", " ", "\n", " \n")),
+)
+def test_a_turn_is_split_in_the_same_places(parts: list[str], joint: str) -> None:
+    text = joint.join(parts)
+    assert list(talk._split(text)) == _ENDS.split(text)

@@ -148,7 +148,7 @@ def test_release_and_erase_wait_for_a_running_snapshot(told: DuckIndex) -> None:
     order: list[str] = []
 
     def erase() -> None:
-        told.erase("other/user:bob", events=(), memories=())
+        told.erase("other/user:bob")
         order.append("erased")
 
     with told.reading() as connection:
