@@ -12,6 +12,7 @@ speaks of, because a turn between has arrived, is as if it had never been made.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 
@@ -165,14 +166,14 @@ def _may_be(claim: Assertion, right: Amended) -> bool:
     begun = right.attribute.removesuffix(ANY)
     same = claim.attribute == right.attribute
     same = same or (begun != right.attribute and claim.attribute.startswith(begun))
-    return same and (claim.value in claim.text or (right.text != "" and claim.subject == "user"))
+    return same and (claim.value in claim.text or right.text != "")
 
 
 def _made(wrong: Assertion, amended: Amended, amendment: Assertion) -> tuple[Assertion, ...]:
     """The right claim in place of a wrong one, and its withdrawal."""
     text = wrong.text.replace(wrong.value, amended.value)
     if wrong.value not in wrong.text:
-        text = amended.text
+        text = _told_of(wrong.subject, amended.text)
     right = msgspec.structs.replace(
         wrong, event=amendment.event, ordinal=amendment.ordinal, value=amended.value,
         observed_at=amendment.observed_at, trust=amendment.trust, quote=amendment.quote,
@@ -184,6 +185,14 @@ def _made(wrong: Assertion, amended: Amended, amendment: Assertion) -> tuple[Ass
         withdraws=True, valid_from=amendment.valid_from, valid_to=None, occurred=None,
     )  # fmt: skip
     return withdrawal, right
+
+
+def _told_of(subject: str, text: str) -> str:
+    """What was worded of the user, of somebody else."""
+    if subject == "user":
+        return text
+    who = f"T{subject[1:]}" if subject.startswith("the user") else subject
+    return re.sub("^(?:The user|用户)", lambda _: who, text)
 
 
 # The turns of a session in order: days know their hours, hours their minutes.

@@ -43,10 +43,14 @@ class Animals:
         one = _any(kinds)
         several = _any(sorted(self._singular, key=lambda each: (-len(each), each)))
         counts = _any(sorted(book.lists.get("pet_counts", ()), key=lambda each: -len(each)))
+        cars = _any(sorted(book.lists.get("car_make", ()), key=lambda each: -len(each)))
         forms = _CHINESE if self._chinese else _ENGLISH
         called, calls, self._unnamed, self._group, *parted = (
             re.compile(
-                form.replace("ONE", one).replace("SEVERAL", several).replace("COUNT", counts)
+                form.replace("ONE", one)
+                .replace("SEVERAL", several)
+                .replace("COUNT", counts)
+                .replace("CARS", cars)
             )
             for form in forms
         )
@@ -159,6 +163,11 @@ _ENGLISH = (
     r"|to (?:an?|my|our|the|some)(?! (?:vet|groom|sitter|kennel))(?: \w+){1,2}?)"
     rf"{_TAIL})",
 )
+_THINGS = (
+    r"(?:[^，,。！!\s的]{0,2}(?:[架盆粮窝屋房牌绳车包具饰垫碗砂桶鞍甲毛画票]|笼子?|衣服?|玩偶|用品|照片?"
+    r"|杯子?|装备|零食|罐头))(?=送|卖)"
+)
+"""What names a thing of an animal and no animal: 猫粮, 狗屋."""
 _CHINESE = (
     r"一?[只条匹个头](?P<species>ONE)[，,]?(?:[它他她]的?)?(?:名字)?(?:就?叫|名叫|取名叫?|起名叫?)"
     r"(?P<name>[^，,。！!？?\s的得了和、]{1,6})(?=[，,。！!]|$)",
@@ -171,7 +180,8 @@ _CHINESE = (
     r"(?:(?:在|于)?(?:上个?|前|昨|今|去|刚|这|本)[^，,。！!\s]{0,5}?)?(?:已经|刚刚?|突然|不幸)?"
     r"(?:去世|过世|离世|死|病死|老死|走丢|跑丢|去汪星|去喵星)了(?=[，,。！!]|$)",
     r"^我们?(?:(?:上个?|前|昨|今|去|刚)[^，,。！!\s]{0,5}?)?(?:已经|刚刚?)?把(?:我们?)?家?里?的?"
-    r"(?:那[只条])?(?:(?P<species>ONE)(?P<name>[^，,。！!\s的]{1,4}?)?|(?P<alone>[^，,。！!\s的我]{1,4}?))"
+    rf"(?:那[只条])?(?!CARS)(?:(?P<species>ONE)(?!{_THINGS})"
+    r"(?P<name>[^，,。！!\s的]{1,4}?)?|(?P<alone>[^，,。！!\s的我]{1,4}?))"
     r"(?:(?:送人|送走|卖)了|(?:送给|卖给)[^，,。！!\s]{1,8}了|送给了[^，,。！!\s]{1,8})(?=[，,。！!]|$)",
 )
 _OTHERS_EN = re.compile(

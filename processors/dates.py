@@ -110,7 +110,7 @@ def _looks_ahead(text: str, expression: Expression, context: Context) -> bool:
     meaning = expression.meaning
     begins = _begins(text, expression)
     weekly = isinstance(meaning, Open) and meaning.cycle == "week"
-    if expression.is_deadline() or begins == "starting" or (begins == "since" and weekly):
+    if expression.is_deadline(text) or begins == "starting" or (begins == "since" and weekly):
         return True
     if not isinstance(meaning, Open) or meaning.cycle != "year":
         return False

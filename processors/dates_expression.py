@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
@@ -31,10 +32,15 @@ class Expression:
             return False
         return self.tense(text, self.start, self.end)
 
-    def is_deadline(self) -> bool:
-        """ "until Friday" looks ahead unless its sentence is in the past."""
-        weekly = isinstance(self.meaning, Open) and self.meaning.cycle == "week"
-        return weekly and self.bound in ("before", "until")
+    def is_deadline(self, text: str) -> bool:
+        """ "until Friday" looks ahead unless its sentence is in the past, "until June" where it is
+        in the present."""
+        if not isinstance(self.meaning, Open):
+            return False
+        if self.meaning.cycle == "week":
+            return self.bound in ("before", "until")
+        yearly = self.meaning.cycle == "year" and self.bound == "until"
+        return yearly and _PRESENT.search(text[: self.start]) is not None
 
     def bounds(self, found: Interval) -> tuple[datetime | None, datetime | None]:
         if self.bound == "since":
@@ -46,5 +52,11 @@ class Expression:
         return found.start, found.end
 
 
+_PRESENT = re.compile(
+    r"(?<!used to )\b(?:(?:am|is|are|['’](?:m|re|s)) (?:\w+ )?\w+ing|lives?|works?|stays?"
+    r"|(?:am|is|are|['’](?:m|re|s)) (?:staying|here|there|away|off|on)) [^.!?;]{0,60}$",
+    re.IGNORECASE,
+)
+"""What shows, before a date, that a sentence tells of the present."""
 _MAY_BEGIN = ("起", "开始", " on", " onward", " onwards", " forward")
 """What ends an open expression that may lie ahead as well as behind: "from June on"."""

@@ -22,7 +22,14 @@ from memstream.processors.dates import DateSpan, find_dates
 from memstream.processors.episodes import Remainder, kept, remainder
 from memstream.processors.facts import CLOSES
 from memstream.processors.gate import GateMark
-from memstream.processors.moments import annotated, first_resolved, occurred, validity_of, written
+from memstream.processors.moments import (
+    annotated,
+    first_resolved,
+    occurred,
+    until,
+    validity_of,
+    written,
+)
 from memstream.processors.pipeline import State, key
 from memstream.processors.repairs import Repairs
 from memstream.processors.rule_files import (
@@ -35,6 +42,7 @@ from memstream.processors.rule_files import (
 from memstream.processors.rules import Rulebook
 from memstream.processors.sentences import Sentence, language_of, sentences
 from memstream.processors.statements import Fact, Statements
+from memstream.processors.stays import end_of_stay
 from memstream.processors.turn_reading import TurnReading
 from memstream.processors.wording import worded
 from memstream.schemas.attributes import Attributes
@@ -54,7 +62,7 @@ __all__ = ["Extract", "Reader"]
 
 LONGEST_CONTEXT = 2000
 """Characters of a turn that go with each of its assertions, to find it by."""
-_VERSION = 12
+_VERSION = 13
 _LANGUAGES: tuple[Language, ...] = ("en", "zh")
 _STANDINGS: dict[str, Standing] = {
     "stored": "admitted",
@@ -249,6 +257,9 @@ class Reader:
             if fact.rule.planned and _is_announced(fact, observed):
                 yield from self._assertions(event, whole, sentence, _as_plan(fact), speaker, anchor)
             return
+        stay = end_of_stay(fact, sentence.text, observed)
+        if stay is not None and when.valid_to is None:
+            when = until(observed, stay, language)
         took_place: Interval | None = None
         note = when.note
         valid_from = when.valid_from

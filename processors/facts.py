@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import msgspec
 
 from memstream.processors.dates import DateSpan
@@ -76,6 +78,18 @@ def ended_with(fact: Fact) -> list[Fact]:
     return found
 
 
+_OWN = re.compile(
+    r"^(?:(?:my|our|his|her|their|the|an?|old) )+|^(?:我|我们|自己)的|^[那这][辆台]|^旧|^老(?=车)",
+    re.IGNORECASE,
+)
+_ANY_CAR = frozenset(("car", "车", "汽车", "车子"))
+
+
+def _named(value: str) -> str:
+    """A value that ends by its name; "my car" names none."""
+    return "" if value.lower() in _ANY_CAR else value
+
+
 def closed_by(fact: Fact) -> list[Fact]:
     """What a value ends of other attributes: a spouse where somebody is divorced."""
     rule = msgspec.structs.replace(
@@ -83,8 +97,9 @@ def closed_by(fact: Fact) -> list[Fact]:
     )
     said = said_in(fact)
     over = [(attribute, "") for attribute in fact.rule.closes.get(fact.value.lower(), ())]
+    before = _OWN.sub("", fact.previous)
     over += [
-        (attribute, each.replace("{value}", said).replace("{previous}", fact.previous))
+        (attribute, _named(each.replace("{value}", said).replace("{previous}", before)))
         for attribute, values in fact.rule.denies.items()
         for each in values
         if fact.previous or "{previous}" not in each

@@ -83,6 +83,11 @@ def _present(
     return Validity(start, None, _since(date, zone, language))
 
 
+def until(observed: datetime, end: datetime, language: str) -> Validity:
+    """The validity of what was told to hold until a moment."""
+    return Validity(observed, end, _until(end, observed.tzinfo or UTC, language))
+
+
 def first_resolved(dates: Sequence[DateSpan]) -> DateSpan | None:
     """The first date that was resolved, and is not one of every year."""
     return next((date for date in dates if date.unresolved is None and not date.recurs), None)

@@ -386,6 +386,8 @@ def _walk(ordered: list[Assertion], apart: _Groups, together: bool) -> list[Span
         previous = assertion.previous
         if together or (previous and (assertion.event, content_key(previous)) in denied):
             rivals = []
+        if _is_for_a_while(assertion):
+            rivals = [each for each in rivals if each.valid_to is not None]
         stronger = [each for each in rivals if assertion.trust < each.authority]
         if stronger:
             _contest(stronger[0], assertion, apart)
@@ -398,6 +400,16 @@ def _walk(ordered: list[Assertion], apart: _Groups, together: bool) -> list[Span
             done.append(each)
         now = [*(each for each in now if each not in rivals), _Open(assertion)]
     return [each.span() for each in (*done, *now)]
+
+
+A_WHILE = timedelta(days=92)
+"""How long something may be told to hold and still be no more than an exception."""
+
+
+def _is_for_a_while(assertion: Assertion) -> bool:
+    """Whether it was told with an end that comes soon after its beginning."""
+    end = assertion.valid_to
+    return end is not None and end - assertion.valid_from <= A_WHILE
 
 
 def _negated(

@@ -85,7 +85,7 @@ class TurnReading:
             correcting = statement.corrects and not statement.facts
         stated = self._without_fiction(text, found, facts, left) if facts else []
         stated = _without_taken_back(_without_doubtful_ends(stated, found))
-        needed = _without_ends_before_it(_without_needless_ends(stated))
+        needed = self._without_ends_before_it(_without_needless_ends(stated))
         unread = {each.start for each, _ in stated} - {each.start for each, _ in needed}
         left = [own or each.start in unread for own, each in zip(left, found, strict=True)]
         return self._last_of_each_slot(
@@ -202,6 +202,21 @@ class TurnReading:
             left[at] = True
         return [(sentence, fact) for sentence, fact in facts if sentence.start not in starts]
 
+    def _without_ends_before_it(
+        self, facts: list[tuple[Sentence, Fact]]
+    ) -> list[tuple[Sentence, Fact]]:
+        """Without what ends an unnamed value that the same turn has told to be a new one: "I joined
+        X. I quit my job last month." Where there may be many, it ends those of before: "I bought
+        a Volvo and sold my car"."""
+        kept: list[tuple[Sentence, Fact]] = []
+        for sentence, fact in facts:
+            new = _newer_than(fact, kept) if fact.negative and not fact.value else None
+            if new is None:
+                kept.append((sentence, fact))
+            elif self._attributes.get(fact.attribute).cardinality == "many":
+                kept.insert(new, (sentence, fact))
+        return kept
+
     def _last_of_each_slot(
         self,
         facts: list[tuple[Sentence, Fact]],
@@ -292,27 +307,22 @@ def _says_no_more(sentence: Sentence, fact: Fact) -> bool:
 
 
 def _goes_with(fact: Fact) -> bool:
-    return fact.rule.yields or fact.rule.id.endswith(WITH_IT)
+    return fact.rule.yields or (not fact.value and fact.rule.id.endswith(WITH_IT))
 
 
-def _without_ends_before_it(
-    facts: list[tuple[Sentence, Fact]],
-) -> list[tuple[Sentence, Fact]]:
-    """Without what ends an unnamed value that the same turn has told to be a new one: "I joined X.
-    I quit my job last month."""
-    ends = [(at, fact) for at, (_, fact) in enumerate(facts) if fact.negative and not fact.value]
-    needless = {
-        at
-        for at, end in ends
-        if any(
-            (fact.subject, fact.attribute) == (end.subject, end.attribute)
+def _newer_than(end: Fact, before: list[tuple[Sentence, Fact]]) -> int | None:
+    """Where in a turn something new was told, before an end that cannot speak of it."""
+    return next(
+        (
+            at
+            for at, (sentence, fact) in enumerate(before)
+            if (fact.subject, fact.attribute) == (end.subject, end.attribute)
             and not fact.negative
             and (not end.previous or kind_of(fact.value) == end.previous)
             and (fact.rule.tense == "change" or _NEW.search(sentence.text))
-            for sentence, fact in facts[:at]
-        )
-    }
-    return [each for at, each in enumerate(facts) if at not in needless] if needless else facts
+        ),
+        None,
+    )
 
 
 _NEW = re.compile(r"\bnow\b|现在|目前")

@@ -202,12 +202,16 @@ def _chinese_place(region: Region) -> list[Value]:
     if value is None:
         return []
     place = _HOME.sub("", _DURATION.sub("", value.value))
-    if not place:
+    if _NOWHERE.fullmatch(place):
         return []
     return [msgspec.structs.replace(value, value=place, spoken=place)]
 
 
 _HOME = re.compile(r"^(?:(?:了|到了?))?(?:老家|家乡|故乡|娘家|婆家)(?:的|在|（|\()?(?=.)")
+_NOWHERE = re.compile(
+    r"(?:老家|家乡|故乡|娘家|婆家)?(?:去|来)?(?:住|定居|生活|附近|那边|这边|那里|这里|发展|工作)?"
+)
+"""What names no place, behind words for home or alone: 搬回老家住."""
 _DURATION = re.compile(
     r"(?:快|已经|有)?[一二三四五六七八九十两几半多\d]+(?:多|来)?(?:年|个月|天|个星期|周)(?:多|半)?$"
 )

@@ -134,7 +134,7 @@ def test_the_next_turn_puts_the_last_value_right_in_any_order(
         (("我住在北京。", "我是说我喜欢这里。"), "residence=北京"),
         (("我住在北京。", "我是说真的。"), "residence=北京"),
         (("I have two sons.", "I meant three daughters."), "children=two sons"),
-        (("My mother's birthday is March 4th.", "I meant March 14th."), "birthday=03-04"),
+        (("My mother lives in Rome.", "I meant March 14th."), "residence=Rome"),
         (("I'm 41 years old.", "Sorry, in 42 minutes."), "age=41"),
         (("I live in Paris.", "Sorry, Tom."), "residence=Paris"),
         (("My dog is called Rex.", "No, love it."), "pet=Rex"),
@@ -196,6 +196,30 @@ def test_a_date_is_put_right_in_the_words_of_the_one_that_is_meant(
         (now,) = [e for e in memories(list(order)) if e.attribute and e.status == "active"]
         assert (now.attribute, now.value) == ("birthday", birthday)
         assert told in now.text
+
+
+@pytest.mark.parametrize(
+    ("claim", "amendment", "subject", "birthday", "told"),
+    [
+        ("Tom's birthday is May 3.", "Sorry, May 4.", "Tom", "05-04", "Tom's birthday is May 4."),
+        (
+            "My mother's birthday is March 4th.", "I meant March 14th.",
+            "the user's mother", "03-14", "The user's mother's birthday is March 14th.",
+        ),
+        (
+            "我妈妈的生日是5月3日。", "说错了，5月4日。",
+            "用户的妈妈", "05-04", "用户的妈妈的生日是5月4日。",
+        ),
+        ("小王的生日是5月3日。", "记错了，是6月3日。", "小王", "06-03", "小王的生日是6月3日。"),
+    ],
+)  # fmt: skip
+def test_a_birthday_of_somebody_else_is_put_right_for_them(
+    claim: str, amendment: str, subject: str, birthday: str, told: str
+) -> None:
+    for order in permutations(said(claim, amendment)):
+        (now,) = [e for e in memories(list(order)) if e.attribute and e.status == "active"]
+        assert (now.subject, now.attribute, now.value) == (subject, "birthday", birthday)
+        assert now.text == told
 
 
 def test_it_must_come_soon_from_the_same_speaker_in_the_same_conversation() -> None:

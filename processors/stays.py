@@ -1,0 +1,44 @@
+"""A home or a job for a while: "I'm living in London until Friday", 我这周住在上海.
+
+Here only its end is read, where the words tell one that no date of theirs does. That such a stay
+leaves the home that was told before as it is stands in ``timeline``.
+"""
+
+from __future__ import annotations
+
+import re
+from datetime import datetime, timedelta
+
+from memstream.processors.facts import Fact
+
+_OF = frozenset(("residence", "employer"))
+_NUMBERS_EN = {
+    each: number
+    for number, words in enumerate(
+        ("", "a one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
+    )
+    for each in words.split()
+} | {"a couple of": 2}
+_DAYS_EN = {"day": 1, "night": 1, "week": 7, "fortnight": 14, "month": 30}
+_FOR_EN = re.compile(
+    r"(?:['’]m|\bam|\bare|['’]re|\bis|['’]s) (?:only |just |now )?(?:living|staying|working) .*"
+    rf"\bfor (?:the next |just |only )?(?P<number>\d{{1,2}}|{'|'.join(_NUMBERS_EN)}) "
+    rf"(?P<unit>{'|'.join(_DAYS_EN)})s?(?! now\b| already\b)",
+    re.IGNORECASE,
+)
+
+
+def end_of_stay(fact: Fact, text: str, observed: datetime) -> datetime | None:
+    """When a home or a job that is told in a sentence is over again; None for most."""
+    if fact.attribute not in _OF or fact.negative or fact.former or fact.rule.tense != "present":
+        return None
+    for date in fact.dates:
+        lasting = date.granularity in ("week", "month") and not date.begins
+        if lasting and date.start and date.end and date.start <= observed < date.end:
+            return date.end
+    told = _FOR_EN.search(text)
+    if told is None:
+        return None
+    number = told["number"].lower()
+    count = int(number) if number.isdecimal() else _NUMBERS_EN[number]
+    return observed + timedelta(days=count * _DAYS_EN[told["unit"].lower()])
