@@ -6,6 +6,7 @@ generation that is served, then of the other one (``memstream rebuild --no-swap`
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import datetime
@@ -19,12 +20,17 @@ from memstream.schemas.errors import ImportFault, LeaseHeld, NotFound
 from memstream.schemas.scope import Scope
 from memstream.service.asking import Asking
 from memstream.service.choosing import fitting
-from memstream.service.directory import Stores
 from memstream.service.evaluating import Recall, Remembering, answer, dialogues, recall_of
+from memstream.service.evaluating_data import Dialogue, Question
 from memstream.service.evaluating_figures import Answered, Comparison, compared
 from memstream.service.host import Host
 from memstream.service.memory import Memory
+from memstream.service.stores import Stores
 from memstream.streams.embedded import Progress
+from memstream.streams.log import EventLog
+
+_SCOPES_NAMED = 5
+_ROWS_AT_ONCE = 1_000
 
 
 def compare(
@@ -39,7 +45,8 @@ def compare(
     progress: Progress | None = None,
 ) -> Comparison:
     """Asks every question of both. ``embedder`` is the other generation's, where it cannot be
-    found by its name. Raises ``NotFound``, ``LeaseHeld``, ``ImportFault``."""
+    found by its name. Raises ``NotFound``, ``LeaseHeld``, and ``ImportFault`` where a question
+    names what is no event of its scope: it could find nothing, whatever the generations do."""
     settings = settings or Settings()
     held = dialogues(path, format)
     questions = [(each, one) for each in held for one in each.questions if one.evidence]
@@ -50,6 +57,8 @@ def compare(
             f"generation {against}: not there; there are "
             f"{', '.join(host.files.generations.names())}; mend: memstream rebuild --no-swap"
         )
+    for dialogue, question in questions:
+        _check_evidence(host, path, dialogue, question)
     now = host.clock.now()
 
     def asked(recall: Recall, before: int) -> list[Answered]:
@@ -70,6 +79,33 @@ def compare(
     return compared(served, against, identity, mine, other, limit)
 
 
+def _check_evidence(host: Host, path: Path, dialogue: Dialogue, question: Question) -> None:
+    log, scope = host.files.log, dialogue.scope
+    missing = [each for each in question.evidence if log.find(scope.path, each) is None]
+    if not missing:
+        return
+    there = _scopes_of(log)
+    meant = [each for each in there if each.partition("/")[2] == scope.path.partition("/")[2]]
+    mend = "name scopes and events as memstream sql 'SELECT scope, id FROM events' shows them"
+    if scope.path not in there and meant:
+        example = {"tenant": Scope.parse(meant[0]).tenant, scope.kind: scope.owner}
+        mend = f'give the question its tenant: {{"scope": {json.dumps(example)}, ...}}'
+    known = f"{', '.join(there[:_SCOPES_NAMED])}{', ...' if len(there) > _SCOPES_NAMED else ''}"
+    raise ImportFault(
+        f"{path}: question {question.text!r} names evidence {missing[0]!r}, which is no event of "
+        f"{scope.path} in {host.files.root}; scopes there: {known or 'none'}; mend: {mend}"
+    )
+
+
+def _scopes_of(log: EventLog) -> list[str]:
+    """The scopes of which the log has anything."""
+    found: set[str] = set()
+    for partition, end in log.end_offsets().items():
+        for at in range(0, end, _ROWS_AT_ONCE):
+            found.update(each.row.subject for each in log.read(partition, at, _ROWS_AT_ONCE))
+    return sorted(found)
+
+
 @contextmanager
 def _recall_of_generation(
     host: Host, name: str, embedder: str | Embedder | None, settings: Settings
@@ -82,7 +118,9 @@ def _recall_of_generation(
     with host.reader(None, 0) as (held, _, reasons):  # the turn, so that its index may be opened
         if held is None:
             raise LeaseHeld(f"{host.files.root}: {'; '.join(reasons)}; mend: ask again later")
-        beside = Stores(host.files, name, choice, lambda: host.pipeline, writes=True, mends=False)
+        beside = Stores(
+            host.files, name, lambda: choice, lambda: host.pipeline, writes=True, mends=False
+        )
         remembering = Remembering(choice.embedder)  # a question is asked once for every budget
         asking = Asking(None)
         try:

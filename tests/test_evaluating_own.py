@@ -117,6 +117,46 @@ def test_two_generations_are_compared_before_a_swap(tmp_path: Path) -> None:
         host.close()
 
 
+@pytest.mark.parametrize(
+    ("scope", "event", "told"),
+    [
+        (
+            ANN,
+            "e1",
+            'mend: give the question its tenant: {"scope": {"tenant": "acme", "user": "ann"}',
+        ),
+        (
+            {"tenant": "beta", **ANN},
+            "e1",
+            'its tenant: {"scope": {"tenant": "acme", "user": "ann"}',
+        ),
+        ({"tenant": "acme", "user": "eve"}, "e1", "acme/user:eve in "),
+        ({"tenant": "acme", **ANN}, "e9", "'e9', which is no event of acme/user:ann"),
+        ({"tenant": "acme", **ANN}, "e9", "SELECT scope, id FROM events"),
+    ],
+)
+def test_a_question_about_what_is_not_in_the_directory_is_refused(
+    scope: dict[str, str], event: str, told: str, tmp_path: Path
+) -> None:
+    with Memory.open(tmp_path / "memory", worker=False) as memory:
+        ann = Scope(tenant="acme", user="ann")
+        memory.record_turn(ann, text="I live in Porto.", event_id="e1")
+        memory.flush()
+        beside = memory.rebuild(embedder="hash:32", swap=False).generation
+    asked = {"scope": scope, "question": "Where does she live?", "evidence": [event]}
+    path = written(tmp_path / "questions.jsonl", [asked])
+    host = Host(tmp_path / "memory", SystemClock(), embedder=None, partitions=None)
+    try:
+        host.start(worker=False)
+        with pytest.raises(ImportFault) as refused:
+            compare(host, path, beside)
+        assert "question 'Where does she live?' names evidence" in str(refused.value)
+        assert "scopes there: acme/user:ann; mend: " in str(refused.value)
+        assert told in str(refused.value)
+    finally:
+        host.close()
+
+
 def test_the_picture_holds_every_figure_and_is_sound_xml(tmp_path: Path) -> None:
     asked = [{**each, "category": '<now> & "then"'} for each in QUESTIONS]
     path = written(tmp_path / "own.jsonl", [*EVENTS, *asked])
