@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from functools import cache
 
 import msgspec
-from spacy.lang.en.stop_words import STOP_WORDS
 
+from memstream.processors import versions
 from memstream.processors.lexemes import lexemes
 from memstream.processors.pipeline import State, key
 from memstream.schemas.attributes import Attributes, builtin
@@ -71,7 +72,7 @@ class Enrich:
     """The processor: every ``memory.*`` event leaves it with what recall needs."""
 
     name = "enrich"
-    version = 1
+    version = versions.ENRICH
 
     def __init__(self, attributes: Attributes | None = None) -> None:
         self.attributes = attributes or builtin()
@@ -101,7 +102,7 @@ def entities_of(memory: Memory) -> tuple[str, ...]:
     for match in _NAME.finditer(memory.text):
         name = match.group().rstrip(".'’&-")
         words = name.split()
-        while words and (words[0].lower() in _NOT_NAMES or words[0].lower() in STOP_WORDS):
+        while words and words[0].lower() in _not_names():
             words = words[1:]
         if words and len(" ".join(words)) > 1:
             found.setdefault(content_key(" ".join(words)), " ".join(words))
@@ -109,6 +110,15 @@ def entities_of(memory: Memory) -> tuple[str, ...]:
         title = match.group(1) or match.group(2)
         found.setdefault(content_key(title), title)
     return tuple(found.values())[:_MOST_ENTITIES]
+
+
+@cache
+def _not_names() -> frozenset[str]:
+    """Words in lower case that begin no name. spaCy comes with them once a name is looked for:
+    importing it takes longer than most of what a short command does."""
+    from spacy.lang.en.stop_words import STOP_WORDS
+
+    return _NOT_NAMES | STOP_WORDS
 
 
 def sensitivity_of(memory: Memory) -> str:

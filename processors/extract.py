@@ -8,14 +8,14 @@ dates made absolute, so a rule that is missing costs structure and not memory.
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from pathlib import Path
 
 import msgspec
 
+from memstream.processors import versions
 from memstream.processors.amending import Amendments, ends_turn
 from memstream.processors.clauses import Speaker
 from memstream.processors.dates import DateSpan, find_dates
@@ -36,11 +36,11 @@ from memstream.processors.rule_files import (
     Language,
     RuleFile,
     builtin_files,
-    hash_of,
     read_rule_file,
 )
 from memstream.processors.rules import Rulebook
 from memstream.processors.sentences import Sentence, language_of, sentences
+from memstream.processors.settings import rules_fingerprint
 from memstream.processors.statements import Fact, Statements
 from memstream.processors.stays import end_of_stay
 from memstream.processors.turn_reading import TurnReading
@@ -62,7 +62,7 @@ __all__ = ["Extract", "Reader"]
 
 LONGEST_CONTEXT = 2000
 """Characters of a turn that go with each of its assertions, to find it by."""
-_VERSION = 13
+_VERSION = versions.EXTRACT  # raised there
 _LANGUAGES: tuple[Language, ...] = ("en", "zh")
 _STANDINGS: dict[str, Standing] = {
     "stored": "admitted",
@@ -115,7 +115,8 @@ def _candidate(event: Event, assertion: Assertion) -> Event:
 
 
 class Reader:
-    """Reads events into assertions. Compiled once and shared; reading changes nothing.
+    """Reads events into assertions. Compiled once, with the first text, and shared; reading
+    changes nothing.
 
     ``extra_rules`` are rule files in the form of ``rulebook/en.toml``. Raises ``InvalidRule`` for
     a file that does not follow it. ``fingerprint`` is a hash over the rules, the attributes and
@@ -123,22 +124,46 @@ class Reader:
     """
 
     def __init__(self, attributes: Attributes, extra_rules: Sequence[Path] = ()) -> None:
-        paths = [*builtin_files(), *extra_rules]
-        files = [read_rule_file(path) for path in paths]
+        self._paths = [*builtin_files(), *extra_rules]
         self._attributes = attributes
-        self._statements: dict[Language, Statements] = {
-            language: Statements(_book(language, files), attributes) for language in _LANGUAGES
+        self.fingerprint = rules_fingerprint(attributes, extra_rules)
+        if extra_rules:
+            self.compile()  # its owner's mistakes show now and not at the first turn
+
+    def compile(self) -> None:
+        """Compiles the rules now, and not when the first text has to be read."""
+        _ = self._turns, self._amending
+
+    def warm_up(self) -> None:
+        """As ``compile``, with what matches the rules: for a process that will read texts."""
+        self.compile()
+        for book in self.books.values():
+            book.warm_up()
+
+    @cached_property
+    def _statements(self) -> dict[Language, Statements]:
+        files = [read_rule_file(path) for path in self._paths]
+        return {
+            language: Statements(_book(language, files), self._attributes)
+            for language in _LANGUAGES
         }
-        self._repairs: dict[Language, Repairs] = {
-            language: each.repairs for language, each in self._statements.items()
-        }
-        self._turns = TurnReading(self._statements, attributes)
-        self.books: dict[Language, Rulebook] = {
-            language: each.book for language, each in self._statements.items()
-        }
-        self._amending = Amendments(self._statements)
-        parts = f"{hash_of(paths)}/{attributes.fingerprint()}/{_VERSION}"
-        self.fingerprint = hashlib.sha256(parts.encode()).hexdigest()[:16]
+
+    @cached_property
+    def _repairs(self) -> dict[Language, Repairs]:
+        return {language: each.repairs for language, each in self._statements.items()}
+
+    @cached_property
+    def _turns(self) -> TurnReading:
+        return TurnReading(self._statements, self._attributes)
+
+    @cached_property
+    def _amending(self) -> Amendments:
+        return Amendments(self._statements)
+
+    @cached_property
+    def books(self) -> dict[Language, Rulebook]:
+        """The rulebook of each language."""
+        return {language: each.book for language, each in self._statements.items()}
 
     def read(self, event: Event) -> list[Assertion]:
         """What the event claims, in the order of its text; the ordinals count from 0."""

@@ -24,13 +24,14 @@ own.
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterable
 from datetime import datetime
 from functools import cache
 
 import msgspec
 
+from memstream.processors import versions
+from memstream.processors.gate_policy import GatePolicy
 from memstream.processors.gate_words import (
     is_bulk,
     is_failure,
@@ -56,33 +57,6 @@ from memstream.schemas.ids import content_key, derived_id, served_key
 from memstream.schemas.memories import Outcome
 
 __all__ = ["Gate", "GateMark", "GatePolicy", "ServedMark"]
-
-
-class GatePolicy(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Every threshold and weight of the gate. Part of the pipeline's fingerprint.
-
-    ``admit_at`` is the least score of a turn that is stored; lengths count characters.
-    """
-
-    version: str = "gate-1"
-    admit_at: float = 0.25
-    weight_utility: float = 0.35
-    weight_confidence: float = 0.25
-    weight_lifetime: float = 0.2
-    weight_sensitivity: float = 0.1
-    weight_contradiction: float = 0.1
-    suspicious_at: float = 0.5
-    suspicious_model_text_at: float = 0.8
-    """For what a model said or a person pasted: such text asks and advises anyway, so only stock
-    phrases of attacks count, and they must be plain."""
-    longest_tool_prose: int = 2000
-    shared_scopes_wait: bool = True
-    served_lines_at_most: int = 64
-
-    def fingerprint(self) -> str:
-        """A hash over the whole policy; equal exactly when the policies are."""
-        encoded = msgspec.json.encode(self, order="deterministic")
-        return hashlib.sha256(encoded).hexdigest()[:16]
 
 
 class GateMark(msgspec.Struct, frozen=True, gc=False):
@@ -140,7 +114,7 @@ class Gate:
     """The processor. Yields ``write.decided`` and, unless rejected, the event itself."""
 
     name = "gate"
-    version = 1
+    version = versions.GATE
 
     def __init__(self, policy: GatePolicy = GatePolicy()) -> None:  # noqa: B008 - immutable
         self.policy = policy

@@ -31,8 +31,9 @@ from zlib import crc32
 from snowballstemmer.english_stemmer import EnglishStemmer
 from snowballstemmer.russian_stemmer import RussianStemmer
 
-LEXEMES_VERSION = 1
-"""Raise it when any text could get other lexemes: stores built with another one must be rebuilt."""
+from memstream.processors import versions
+
+LEXEMES_VERSION = versions.LEXEMES
 
 AVERAGE_LENGTH = 28.0
 """Lexemes of an average document. A constant, so that a document's weights never depend on what

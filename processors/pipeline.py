@@ -47,9 +47,9 @@ class Pipeline:
 
     def __init__(self, processors: Sequence[Processor], *, policy: Sequence[str] = ()) -> None:
         self.processors = tuple(processors)
-        parts = [f"{each.name}/{each.version}" for each in self.processors]
-        text = "\n".join([*parts, *policy])
-        self.fingerprint = hashlib.sha256(text.encode()).hexdigest()[:16]
+        self.fingerprint = fingerprint_of(
+            [(each.name, each.version) for each in self.processors], policy
+        )
 
     def __call__(self, state: State, event: Event) -> list[Event]:
         """All events that one raw event leads to, in order. Derived ones only."""
@@ -77,6 +77,12 @@ class Pipeline:
             [out for out in one if out is not event]
             for one, event in zip(flowing, events, strict=True)
         ]
+
+
+def fingerprint_of(processors: Sequence[tuple[str, int]], policy: Sequence[str]) -> str:
+    """The fingerprint of a pipeline of processors of these names and versions."""
+    text = "\n".join([*(f"{name}/{version}" for name, version in processors), *policy])
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
 class BatchFailed(Exception):

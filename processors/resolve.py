@@ -13,6 +13,7 @@ from datetime import UTC
 
 import msgspec
 
+from memstream.processors import versions
 from memstream.processors.amendments import Made, claimed, heard, is_amended
 from memstream.processors.pipeline import State, key
 from memstream.processors.plans import (
@@ -75,7 +76,7 @@ class Resolve:
     """The processor. ``attributes`` tells how many values an attribute has."""
 
     name = "resolve"
-    version = 10
+    version = versions.RESOLVE
 
     def __init__(self, attributes: Attributes | None = None) -> None:
         self.attributes = attributes or builtin()

@@ -1,12 +1,9 @@
 """Rules as data: rule files, their little pattern language, and matching on spaCy tokens.
 
 A rule file says which words claim which attribute; its form is documented at the top of
-``rulebook/en.toml``. Patterns are compiled once to token patterns of spaCy's ``Matcher`` on a blank
-pipeline: no trained model takes part. A clause reaches the matchers only when it holds one of
-their trigger words.
-
-Words the rules do not know are shown to spaCy as one placeholder, so its string store does not
-grow with the text that is read.
+``rulebook/en.toml``. Patterns are compiled once, and to token patterns of spaCy's ``Matcher``
+(``rule_matching.py``) when they are first needed: no trained model takes part. A clause reaches the
+matchers only when it holds one of their trigger words.
 """
 
 from __future__ import annotations
@@ -14,16 +11,17 @@ from __future__ import annotations
 import itertools
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from functools import lru_cache
+from functools import cached_property, lru_cache
+from typing import TYPE_CHECKING
 
 import msgspec
-import spacy
-from spacy.matcher import Matcher
-from spacy.tokens import Doc
 
 from memstream.processors.rule_files import InvalidRule, Language, Rule, RuleFile
 from memstream.processors.rule_patterns import Saying, entries_of, sayings
 from memstream.processors.words import CODE, REDACTED, Phrases
+
+if TYPE_CHECKING:
+    from memstream.processors.rule_matching import Matchers, Run
 
 
 class Match(msgspec.Struct, frozen=True, gc=False):
@@ -70,14 +68,10 @@ class Rulebook:
             name: Phrases(language, entries)
             for name, entries in (self.lists | self._grammar).items()
         }
-        self._vocab = spacy.blank(language).vocab
         self._sequences: list[Saying] = []
         self._known: set[str] = {CODE, REDACTED}
-        self._patterns: dict[str, list[tuple[str, tuple[frozenset[str], ...]]]] = {}
-        """By trigger: the runs of words of its sayings, each with its name."""
-        self._matchers: dict[str, Matcher] = {}
-        """By trigger, made when it is first met: most are never."""
-        self._place: dict[int, tuple[int, int]] = {}
+        self._patterns: dict[str, list[tuple[Run, tuple[frozenset[str], ...]]]] = {}
+        """By trigger: the runs of words of its sayings, each with its place."""
         self._subjectless: set[str] = set()
         self._firsts: dict[str, set[str] | None] = {}
         """By trigger: the words its patterns begin with; None where one begins with a capture."""
@@ -143,7 +137,6 @@ class Rulebook:
 
     def matches(self, words: Sequence[str], triggers: Sequence[str]) -> list[Match]:
         """The rules that fit a clause of these words, at least one, the most literal first."""
-        known = self._known
         present = ("" if self.language == "zh" else " ").join(words)
         first = words[0]
         triggers = [
@@ -154,13 +147,8 @@ class Rulebook:
         ]
         if not triggers:
             return []
-        doc = Doc(self._vocab, words=[word if word in known else "@" for word in words])
         found: list[Match] = []
-        for trigger in triggers:
-            runs: dict[int, dict[int, list[tuple[int, int]]]] = {}
-            for hashed, start, end in self._matcher(trigger)(doc):
-                number, run = self._place[hashed]
-                runs.setdefault(number, {}).setdefault(run, []).append((start, end))
+        for runs in self._matching.found(words, triggers):
             for number in sorted(runs):
                 match = _joined(self._sequences[number], runs[number], len(words))
                 if match is not None and match not in found:
@@ -168,14 +156,15 @@ class Rulebook:
         found.sort(key=lambda match: (-match.literals, -len(match.captures), match.rule.id))
         return found
 
-    def _matcher(self, trigger: str) -> Matcher:
-        matcher = self._matchers.get(trigger)
-        if matcher is None:
-            matcher = Matcher(self._vocab, validate=False)
-            for name, words in self._patterns[trigger]:
-                matcher.add(name, [_token_pattern(words)])
-            self._matchers[trigger] = matcher
-        return matcher
+    def warm_up(self) -> None:
+        """Gets the matcher now, and not with the first clause: importing spaCy takes a while."""
+        _ = self._matching
+
+    @cached_property
+    def _matching(self) -> Matchers:
+        from memstream.processors.rule_matching import Matchers
+
+        return Matchers(self._patterns, self._known)
 
     def _compile(self, rule: Rule, pattern: str) -> None:
         for sequence in sayings(self.language, self.lists, rule, pattern):
@@ -197,9 +186,7 @@ class Rulebook:
                     firsts |= sequence.runs[0][0]
                 for run, words in enumerate(sequence.runs):
                     if words:
-                        name = f"{number}/{run}"
-                        patterns.append((name, words))
-                        self._place[self._vocab.strings.add(name)] = (number, run)
+                        patterns.append(((number, run), words))
 
     def _triggers_of(self, sequence: Saying, pattern: str) -> set[str]:
         """The words of which a sentence must hold one for this sequence to be tried."""
@@ -347,11 +334,3 @@ def _joined(
         for capture in sequence.captures
     }
     return Match(sequence.rule, captures, kinds, literals, position)
-
-
-def _token_pattern(words: Sequence[frozenset[str]]) -> list[dict[str, object]]:
-    """The token pattern of a run, in spaCy's form."""
-    return [
-        {"ORTH": next(iter(each))} if len(each) == 1 else {"ORTH": {"IN": sorted(each)}}
-        for each in words
-    ]

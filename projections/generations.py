@@ -14,13 +14,8 @@ from pathlib import Path
 
 import msgspec
 
-from memstream.projections.in_duckdb import LAYOUT
-from memstream.projections.points import POINTS_SCHEMA
 from memstream.projections.projection import Generation
 from memstream.schemas.errors import MemstreamError, NotFound, ProjectionDamaged
-
-SCHEMA_VERSION = f"{POINTS_SCHEMA}+duckdb/{LAYOUT}"
-"""Of everything a generation stores: changes when a projection's layout does."""
 
 _CURRENT, _PREVIOUS, _STAMP = "CURRENT", "PREVIOUS", "generation.json"
 
@@ -146,3 +141,12 @@ def _write_atomically(path: Path, content: bytes) -> None:
         os.fsync(folder)
     finally:
         os.close(folder)
+
+
+def schema_version() -> str:
+    """Of everything a generation stores: changes when a projection's layout does."""
+    # To know which generation is served, neither engine is needed.
+    from memstream.projections.in_duckdb import LAYOUT
+    from memstream.projections.points import POINTS_SCHEMA
+
+    return f"{POINTS_SCHEMA}+duckdb/{LAYOUT}"

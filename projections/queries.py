@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal, Protocol
+from typing import TYPE_CHECKING, Literal, Protocol
 
 import msgspec
 
 from memstream.projections.facets import entity_keys, happened, keys_of
 from memstream.projections.projection import Projection
-from memstream.projections.sketches import Sketch
 from memstream.schemas.errors import MemstreamError, UnsupportedFilter
 from memstream.schemas.instants import OPEN_MICROS, to_micros
 from memstream.schemas.memories import Kind, Memory, Status, Tally
 from memstream.schemas.scope import Scope
+
+if TYPE_CHECKING:
+    from memstream.projections.sketches import Sketch
 
 Channel = Literal["bm25", "dense"]
 CHANNELS: tuple[Channel, ...] = ("bm25", "dense")

@@ -106,11 +106,3 @@ class Scan:
 def fits(memory: Memory, query: IndexQuery) -> bool:
     """Whether a version passes the query's hard filters: the same ones the index applies."""
     return admits(query, memory)
-
-
-def newest(memories: Sequence[Memory]) -> list[Memory]:
-    """The last version of each memory, in the order of their ids."""
-    latest: dict[str, Memory] = {}
-    for memory in memories:
-        latest[memory.id] = memory
-    return [latest[name] for name in sorted(latest)]

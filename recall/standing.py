@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 
 import msgspec
@@ -40,3 +40,11 @@ def as_seen(memory: Memory, when: datetime, *, moved: bool) -> Memory:
     if to_end and memory.status == "superseded" and began and not ended:
         return msgspec.structs.replace(memory, status="active")
     return memory
+
+
+def newest(memories: Sequence[Memory]) -> list[Memory]:
+    """The last version of each memory, in the order of their ids."""
+    latest: dict[str, Memory] = {}
+    for memory in memories:
+        latest[memory.id] = memory
+    return [latest[name] for name in sorted(latest)]

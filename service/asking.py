@@ -8,19 +8,19 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import numpy as np
-from numpy.typing import NDArray
-
-from memstream.projections.embedders import Embedder, EmbedderUnavailable
-from memstream.recall.reranking import Reranker, RerankerUnavailable, scores_of
-from memstream.schemas.attributes import Attributes
 from memstream.streams.clock import Deadline
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from memstream.projections.embedders import Embedder
     from memstream.recall.background import Background
     from memstream.recall.engine import Embedding, Index, Request
     from memstream.recall.evidence import Evidence
+    from memstream.recall.reranking import Reranker
     from memstream.recall.settings import Settings
+    from memstream.schemas.attributes import Attributes
 
 DOUBT_SECONDS = 30.0
 """So long after an embedder or a reranker failed no question waits for it."""
@@ -42,7 +42,7 @@ class Asking:
     @cached_property
     def attributes(self) -> Attributes:
         """The slots that can be asked for: the built-in ones and the owner's."""
-        from memstream.processors.standard import attributes_in  # recording needs no rules
+        from memstream.processors.settings import attributes_in
 
         return attributes_in(self._directory)
 
@@ -71,6 +71,8 @@ class Asking:
         if failed is not None and failed[1] == embedder.identity and not failed[0].passed:
             reasons.append(f"{failed[2]}; served by words alone")
             return None
+        from memstream.projections.embedding import EmbedderUnavailable
+
         try:
             vector = embedder.query(query)
             found = Embedded(embedder, query, vector, self._background_of(embedder))
@@ -114,6 +116,8 @@ class Doubted:
 
     def __init__(self, reranker: Reranker) -> None:
         """Raises ``RerankerUnavailable`` for what is none."""
+        from memstream.recall.reranking import RerankerUnavailable
+
         if not callable(getattr(reranker, "scores", None)) or not hasattr(reranker, "identity"):
             raise RerankerUnavailable(
                 f"reranker: expected a Reranker, got {type(reranker).__name__}; mend: give an "
@@ -125,6 +129,8 @@ class Doubted:
 
     def scores(self, query: str, texts: Sequence[str]) -> list[float]:
         """Its scores, checked. Raises ``RerankerUnavailable``."""
+        from memstream.recall.reranking import RerankerUnavailable, scores_of
+
         failed = self._failed
         if failed is not None and not failed[0].passed:
             raise RerankerUnavailable(failed[1])

@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import msgspec
-import structlog
 import typer
 
 from memstream.schemas.counting import quantity
@@ -35,7 +34,6 @@ if TYPE_CHECKING:
 
 commands = typer.Typer()
 
-_LOGGER = structlog.get_logger(__name__)
 _REPORT_SECONDS = 10.0
 
 _PANEL = "Kafka"
@@ -95,12 +93,15 @@ def projector(
     SIGTERM end it after its batch, with exit code 0.
     """
     needs_kafka()
+    import structlog
+
     from memstream.processors.standard import standard_pipeline
     from memstream.service.cluster import ClusterHost
     from memstream.service.cluster_settings import cluster_settings, generation_of
     from memstream.streams.metrics import Metrics, serve
 
     configure_logging(max(log_json, ctx.meta.get("memstream.verbose", 0)), as_json=log_json)
+    logger = structlog.get_logger(__name__)
     with stop_signals() as stopped:
         clock = SystemClock()
         told = Metrics(generation_of(standard_pipeline()), clock)
@@ -116,7 +117,7 @@ def projector(
             while not stopped.wait(_REPORT_SECONDS):
                 if host.worker_error():
                     warn(host.worker_error())
-                _LOGGER.info("projector_progress", positions=host.view.positions())
+                logger.info("projector_progress", positions=host.view.positions())
         finally:
             host.close()
 

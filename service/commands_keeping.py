@@ -6,7 +6,6 @@ import sys
 from datetime import datetime
 from typing import Annotated, Literal
 
-import structlog
 import typer
 
 from memstream.schemas.counting import quantity
@@ -31,7 +30,6 @@ from memstream.service.commands_options import (
     opened,
     scope_of,
 )
-from memstream.service.host import Host
 from memstream.service.printing import (
     Meter,
     balance_table,
@@ -51,7 +49,6 @@ commands = typer.Typer()
 
 _PANEL = "Keep"
 _REPORT_SECONDS = 10.0
-_LOGGER = structlog.get_logger(__name__)
 
 
 @commands.command(
@@ -93,6 +90,8 @@ def worker(
     process is the worker and does not hand over. With --runtime faust the environment says where
     Kafka and the key ring are, and the directory holds this worker's state.
     """
+    from memstream.service.host import Host
+
     configure_logging(max(log_json, ctx.meta.get("memstream.verbose", 0)), as_json=log_json)
     if runtime == "faust":
         if once or retry or embedder or index:
@@ -127,6 +126,11 @@ def worker(
 
 
 def _work_until_signalled(ctx: typer.Context, embedder: str | None, index: str | None) -> None:
+    import structlog
+
+    from memstream.service.host import Host
+
+    logger = structlog.get_logger(__name__)
     with stop_signals() as stopped:
         host = Host(
             directory_of(ctx), SystemClock(), embedder=embedder, partitions=None, index=index
@@ -137,7 +141,7 @@ def _work_until_signalled(ctx: typer.Context, embedder: str | None, index: str |
                 note(f"worker: processing {host.files.root}; Ctrl-C ends it")
             else:
                 note(f"worker: waiting, {host.worker_elsewhere()} is at work")
-            _LOGGER.info(
+            logger.info(
                 "worker_started", directory=str(host.files.root), leads=host.files.lease.held
             )
             before = -1
@@ -145,11 +149,11 @@ def _work_until_signalled(ctx: typer.Context, embedder: str | None, index: str |
                 done = sum(host.store.positions().values())
                 if done != before and host.files.lease.held:
                     captured = sum(host.files.log.end_offsets().values())
-                    _LOGGER.info("worker_progress", processed=done, in_flight=captured - done)
+                    logger.info("worker_progress", processed=done, in_flight=captured - done)
                 before = done
         finally:
             host.close()
-        _LOGGER.info("worker_stopped")
+        logger.info("worker_stopped")
         note("worker: stopped after its batch")
 
 

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import logging
 import sys
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import structlog
+if TYPE_CHECKING:
+    import structlog
 
 LEVELS = (logging.WARNING, logging.INFO, logging.DEBUG)
 
 
 def configure_logging(verbose: int, *, as_json: bool = False) -> None:
     """Log lines on standard error: warnings, with 1 also information, with 2 everything."""
+    import structlog
+
     shared: list[Any] = [
         structlog.contextvars.merge_contextvars,
         structlog.processors.add_log_level,
@@ -39,6 +42,8 @@ class _OfLibraries(logging.Handler):
     of their ``logger``."""
 
     def emit(self, record: logging.LogRecord) -> None:
+        import structlog
+
         # Levels of their own, between the usual ones, count as the next lower one.
         level = max(logging.DEBUG, min(logging.CRITICAL, record.levelno // 10 * 10))
         structlog.get_logger().log(
@@ -48,4 +53,6 @@ class _OfLibraries(logging.Handler):
 
 def _on_standard_error(*_: Any) -> structlog.PrintLogger:
     """A logger on what standard error is at this moment, not on what it was at the start."""
+    import structlog
+
     return structlog.PrintLogger(sys.stderr)

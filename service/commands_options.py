@@ -11,23 +11,25 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta, timezone
+from functools import cache
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import msgspec
 import typer
 from typer.core import TyperCommand
 
-from memstream.recall.reranking import Reranker
-from memstream.recall.settings import Settings
 from memstream.schemas.errors import Fault, InvalidScope, LeaseHeld, NotFound
 from memstream.schemas.instants import FIRST, LAST, parse_instant
 from memstream.schemas.scope import OWNERS, Scope
-from memstream.service.host import Host
-from memstream.service.memory import Memory
 from memstream.service.printing import Meter, note, shown
-from memstream.streams.clock import SystemClock
-from memstream.streams.log import Position
+
+if TYPE_CHECKING:
+    from memstream.recall.reranking import Reranker
+    from memstream.service.host import Host
+    from memstream.service.memory import Memory
+    from memstream.service.stores import Projected
+    from memstream.streams.log import Position
 
 CHECK_FAILED = 1
 USAGE = 2
@@ -88,6 +90,7 @@ def _where_and_whose(
     """Never called: typer reads the shared options off its signature."""
 
 
+@cache
 def _shared_options() -> list[Any]:
     template = typer.Typer(add_completion=False)
     template.command()(_where_and_whose)
@@ -255,9 +258,9 @@ Reason = Annotated[str, typer.Option(help="Why; kept in the log.")]
 class Opened:
     """A directory as one command has it open."""
 
-    def __init__(self, host: Host, reranker: Reranker | None) -> None:
+    def __init__(self, host: Host, memory: Memory) -> None:
         self.host = host
-        self.memory = Memory(host, Settings(), reranker)
+        self.memory = memory
 
 
 @contextmanager
@@ -271,6 +274,11 @@ def opened(
 ) -> Iterator[Opened]:
     """The directory of the command, open without a background worker. Only ``create`` makes one
     that is not there: a mistyped path must not read as an empty memory."""
+    from memstream.recall.settings import Settings
+    from memstream.service.host import Host
+    from memstream.service.memory import Memory
+    from memstream.streams.clock import SystemClock
+
     directory = directory_of(ctx)
     if not create and not (directory / "log.db").is_file():
         raise NotFound(
@@ -280,7 +288,7 @@ def opened(
     host = Host(directory, SystemClock(), embedder=embedder, partitions=None, index=index)
     try:
         host.start(worker=False)
-        yield Opened(host, reranker)
+        yield Opened(host, Memory(host, Settings(), reranker))
     finally:
         host.close()
 
@@ -297,16 +305,19 @@ def directory_of(ctx: typer.Context) -> Path:
     return directory
 
 
-def caught_up(opened_: Opened, *, what: str = "processing") -> None:
-    """Processes what is recorded and not processed yet: here, or by waiting for the worker that
-    has the lease. Where that cannot be, says so on standard error and leaves it."""
+def caught_up(opened_: Opened, *, index: Projected | None = None) -> None:
+    """Processes what is recorded and not processed yet and brings it into the ``index`` that will
+    be asked, if one will: here, or by waiting for the worker that has the lease. Where that cannot
+    be, says so on standard error and leaves it."""
     host = opened_.host
     stale = host.stale()
     if stale:
         note(stale)
         return
+    if host.caught_up(index=index):
+        return
     try:
-        with Meter(what) as meter:
+        with Meter("processing") as meter:
             host.drain(progress=meter)
     except LeaseHeld as error:
         note(f"the answer may be incomplete: {error}")

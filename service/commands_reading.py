@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import csv
 import io
 from datetime import datetime
 from pathlib import Path
-from typing import Annotated, get_args
+from typing import TYPE_CHECKING, Annotated, get_args
 
 import msgspec
 import typer
 from rich.text import Text
 
-from memstream.recall.evidence import Evidence, Trace
-from memstream.recall.rerankers_fastembed import FastReranker
 from memstream.schemas.counting import quantity
 from memstream.schemas.events import CandidateExtracted, WriteDecided
 from memstream.schemas.memories import Kind, Status
@@ -47,7 +44,11 @@ from memstream.service.printing import (
     trace_table,
     warn,
 )
-from memstream.service.reports import Explanation
+
+if TYPE_CHECKING:
+    from memstream.recall.evidence import Evidence, Trace
+    from memstream.recall.reranking import Reranker
+    from memstream.service.reports import Explanation
 
 commands = typer.Typer()
 
@@ -122,8 +123,8 @@ def recall(
 
     Standard output holds the evidence and nothing else; where nothing fits, nothing.
     """
-    with opened(ctx, reranker=FastReranker(rerank) if rerank else None) as here:
-        caught_up(here)
+    with opened(ctx, reranker=_reranker(rerank)) as here:
+        caught_up(here, index="vectors")
         evidence = here.memory.recall(
             scope_of(ctx),
             query,
@@ -261,11 +262,13 @@ def sql(
             columns, rows = host.sql(query)
     else:
         with opened(ctx) as here:
-            caught_up(here)
+            caught_up(here, index="analytics")
             columns, rows = here.memory.sql(query)
     if as_json:
         emit({"columns": columns, "rows": rows})
     elif as_csv:
+        import csv
+
         text = io.StringIO()
         writer = csv.writer(text, lineterminator="\n")
         writer.writerow(columns)
@@ -295,7 +298,7 @@ def snapshot(
     With --json its manifest.
     """
     with opened(ctx) as here:
-        caught_up(here)
+        caught_up(here, index="analytics")
         manifest = here.memory.snapshot(target, overwrite=overwrite)
     if as_json:
         emit(manifest)
@@ -306,6 +309,14 @@ def snapshot(
         table.add_row(name, f"{files['rows']:,}")
     standard_output().print(table)
     note(f"written to {target}, at step {manifest['position']}")
+
+
+def _reranker(model: str | None) -> Reranker | None:
+    if not model:
+        return None
+    from memstream.recall.rerankers_fastembed import FastReranker
+
+    return FastReranker(model)
 
 
 def _served(evidence: Evidence) -> str:

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable, Sequence
 from datetime import datetime, timezone
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import msgspec
 import typer
@@ -30,8 +30,6 @@ from memstream.service.commands_options import (
     scope_of,
     utc_offset,
 )
-from memstream.service.importing import count_events, import_file
-from memstream.service.memory import Memory
 from memstream.service.printing import (
     Meter,
     note,
@@ -41,10 +39,12 @@ from memstream.service.printing import (
     standard_output,
     warn,
 )
-from memstream.service.reports import ImportReport
 from memstream.streams.clock import SystemClock
-from memstream.streams.importers import read_file
-from memstream.streams.log import Position
+
+if TYPE_CHECKING:
+    from memstream.service.memory import Memory
+    from memstream.service.reports import ImportReport
+    from memstream.streams.log import Position
 
 commands = typer.Typer()
 
@@ -178,6 +178,9 @@ def import_(
 
     Exit code 3 when some pieces could not be read; each is named with its place.
     """  # fmt: skip
+    from memstream.service.importing import count_events, import_file
+    from memstream.streams.importers import read_file
+
     scope, clock = scope_of(ctx), SystemClock()
     options: dict[str, Any] = {
         "scope": scope, "now": clock.now(), "format": format,

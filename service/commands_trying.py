@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import platform
-import sqlite3
 from collections.abc import Iterator
-from importlib import metadata
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -13,7 +10,6 @@ import msgspec
 import typer
 from rich.text import Text
 
-from memstream.schemas.json_schema import all_events_schema, event_schema
 from memstream.service.commands_options import CHECK_FAILED, AsJson, emit
 from memstream.service.printing import Meter, plain_table, shown, standard_output
 
@@ -171,12 +167,18 @@ def schema(
 
     One JSON document: the CloudEvents envelope with its typed data.
     """
+    from memstream.schemas.json_schema import all_events_schema, event_schema
+
     emit(all_events_schema() if event_type is None else event_schema(event_type))
 
 
 @commands.command(rich_help_panel=_PANEL, epilog="Example: memstream version --json")
 def version(as_json: AsJson = False) -> None:
     """The versions of memstream and of what it stands on."""
+    import platform
+    import sqlite3
+    from importlib import metadata
+
     from memstream import __version__
 
     found = {

@@ -13,15 +13,11 @@ from collections.abc import Collection, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from datetime import datetime
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 import structlog
 
-from memstream.processors.pipeline import Pipeline
-from memstream.projections.embedders import Embedder
-from memstream.projections.in_duckdb import sql_file
-from memstream.projections.snapshot import snapshot
 from memstream.schemas.counting import quantity
 from memstream.schemas.errors import (
     LeaseHeld,
@@ -29,43 +25,38 @@ from memstream.schemas.errors import (
     MemstreamError,
     NotFound,
     ProjectionDamaged,
-    SealOutdated,
     WrongGeneration,
 )
 from memstream.schemas.events import Event
 from memstream.schemas.memories import Memory
 from memstream.schemas.scope import Scope
-from memstream.service.choosing import Choice, embedder_of, first, fitting, present
-from memstream.service.directory import (
-    Files,
-    Stores,
-    has_settings,
-    pipeline_of,
-    stamp_of,
-)
-from memstream.service.erasing import erased
-from memstream.service.examining import examined
-from memstream.service.explaining import explained
-from memstream.service.index_reader import IndexReader
+from memstream.service.directory import Files, Pipelines, stamp_of
 from memstream.service.later import Later
 from memstream.service.naming import event_named, memory_named
-from memstream.service.rebuilding import rebuilt, replayed
-from memstream.service.repeating import Groups, answers, rows_of
-from memstream.service.reports import (
-    Diagnosis,
-    ErasureReport,
-    Explanation,
-    RebuildReport,
-    ReplayReport,
-)
-from memstream.service.snapshots import remember
+from memstream.service.repeating import Groups, answers, appended
+from memstream.service.serving import only_served
 from memstream.service.vectors import Where
-from memstream.streams.clock import Clock, Deadline
-from memstream.streams.embedded import EmbeddedRuntime, Progress
+from memstream.streams.clock import Clock, Deadline, Patience
 from memstream.streams.log import Position
-from memstream.streams.state_in_sqlite import StateStore
 from memstream.streams.turns import SLICE_SECONDS, Turns
 from memstream.streams.worker import Worker
+
+if TYPE_CHECKING:
+    from memstream.processors.pipeline import Pipeline
+    from memstream.projections.embedding import Embedder
+    from memstream.projections.in_duckdb import DuckIndex
+    from memstream.service.choosing import Choice
+    from memstream.service.index_reader import IndexReader
+    from memstream.service.reports import (
+        Diagnosis,
+        ErasureReport,
+        Explanation,
+        RebuildReport,
+        ReplayReport,
+    )
+    from memstream.service.stores import Projected, Stores
+    from memstream.streams.embedded import EmbeddedRuntime, Progress
+    from memstream.streams.state_in_sqlite import StateStore
 
 READING_WAIT_SECONDS = 1.0
 """The longest that a recall waits for another process to hand the indexes over; then it scans."""
@@ -96,7 +87,7 @@ class Host:
     ) -> None:
         self.clock = clock
         self.files = Files(root, clock, partitions=partitions, index=index)
-        self._pipeline: Pipeline | None = None
+        self._pipelines = Pipelines(root)
         self._asked_embedder = embedder
         self._embedders: dict[str, Embedder] = {}
         """Those that were handed over as objects, by identity: no name leads to them."""
@@ -105,8 +96,7 @@ class Host:
         self._opening = threading.RLock()
         self._turns = Turns(self.files.lease, let_go=self._let_go, idle_s=None)
         self._doubt = Deadline(0)
-        self._stuck = Deadline(None)
-        self._seen: dict[int, int] = {}
+        self._patience = Patience(_STUCK_SECONDS)
         self._indexed = ("", -1)
         self._stores: Stores | None = None
         self._worker: Worker | None = None
@@ -117,13 +107,13 @@ class Host:
         """Opens the directory; with ``worker`` also the served generation (made first in a fresh
         directory), and starts the worker. Without, that waits until something has to be read:
         recording needs neither the rules nor an index."""
-        if has_settings(self.files):
-            _ = self.pipeline  # its owner's mistakes show now and not at the first read
+        self._pipelines.warm = worker
+        self._pipelines.check()
         name = self.files.generations.current()
         chosen = self.files.vectors.elsewhere or (self._asked_embedder or "none") != "none"
         if worker or (name is None and chosen):
             _ = self.stores
-        elif name is not None:
+        elif name is not None and self._asked_embedder is not None:
             self._choice(self.files.generations.stamp(name).embedder)
         self._turns.idle_s = None if worker else IDLE_SECONDS
         if worker:
@@ -140,11 +130,8 @@ class Host:
 
     @property
     def pipeline(self) -> Pipeline:
-        """The pipeline with the directory's own settings. The first use in a process compiles the
-        rules, which takes most of a second."""
-        if self._pipeline is None:
-            self._pipeline = pipeline_of(self.files)
-        return self._pipeline
+        """The pipeline with the directory's own settings."""
+        return self._pipelines.made()
 
     @property
     def stores(self) -> Stores:
@@ -168,11 +155,13 @@ class Host:
     def runtime(self) -> EmbeddedRuntime:
         """The runtime with the indexes open. Within a turn only."""
         with self._opening:
-            stores = self.stores
-            if stores.runtime is None:
-                self._refresh()
-                stores = self.stores
-            return stores.open_projections()
+            return self._held().open_projections()
+
+    def _held(self) -> Stores:
+        """The served generation, whose indexes may be opened. Within a turn only."""
+        if self.stores.runtime is None:
+            self._refresh()
+        return self.stores
 
     def _let_go(self) -> None:
         stores = self._stores
@@ -223,10 +212,12 @@ class Host:
 
     @contextmanager
     def _reader(self) -> Iterator[tuple[IndexReader | None, Embedder | None, list[str]]]:
+        from memstream.service.index_reader import IndexReader
+
         reasons = [*self._stale(self.stores)]
         if self.worker_error():
             reasons.append(f"new events are not being processed: {self.worker_error()}")
-        if self.stores.state_lost and self._behind(self.stores):
+        if self.stores.state_lost and self.stores.behind:
             reasons.append(f"the state is being made again from the log: {self.stores.state_lost}")
         with self._turns.turn(READING_WAIT_SECONDS if self._doubt.passed else 0) as mine:
             trouble = self.stores.no_vectors
@@ -245,15 +236,11 @@ class Host:
     def _unreadable(self) -> str:
         """Why the vector index cannot be searched, in words; opens it where it is not open."""
         try:
-            self.runtime()
+            with self._opening:
+                self._held().open_vectors()
             return self.stores.vectors_lag()
         except MemstreamError as error:
             return f"the vector index cannot be opened: {error}"
-
-    def _behind(self, stores: Stores) -> bool:
-        positions = stores.store.positions()
-        ends = self.files.log.end_offsets()
-        return any(positions.get(partition, 0) < end for partition, end in ends.items())
 
     def worker_elsewhere(self) -> str:
         """Who holds the worker lease, in words."""
@@ -282,6 +269,8 @@ class Host:
 
     def explain(self, scope: Scope, name: str) -> Explanation:
         """The whole chain around a memory or an event."""
+        from memstream.service.explaining import explained
+
         return explained(self, scope, name)
 
     # Recording
@@ -289,19 +278,10 @@ class Host:
     def append(self, groups: Groups, *, timeless: Collection[str] = ()) -> list[Position]:
         """Appends all events durably; one position per group, at the group's last event. See
         ``answers`` for ``timeless``."""
-        positions = self._sealed_and_appended(groups)
+        positions = appended(self.files.log, self.files.codec, groups)
         if self._worker is not None:
             self._worker.wake()
         return answers(self.files.log, self.files.codec, groups, positions, timeless)
-
-    def _sealed_and_appended(self, groups: Groups) -> list[Position]:
-        """Seals and appends; anew where an erasure changed a key between the two."""
-        while True:
-            rows = rows_of(self.files.codec, groups)
-            try:
-                return self.files.log.append(rows)
-            except SealOutdated:
-                continue  # every round means that another erasure of a scope came between
 
     def append_later(self, events: Sequence[Event]) -> None:
         """Appends without making the caller wait. ``flush`` and ``close`` wait for it."""
@@ -363,6 +343,25 @@ class Host:
             self._refuse_stale()
             self.runtime().drain(progress=progress)
 
+    def caught_up(self, *, index: Projected | None) -> bool:
+        """Whether nothing waits to be processed, nor to be brought into the ``index``; False, too,
+        where another process has that open. For memories no served context has to be processed."""
+        if self._waiting(served=index == "analytics"):
+            return False
+        with self._turns.turn(0) as mine, self._opening:
+            if index is None or not mine:
+                return index is None
+            held = self._held()
+            found = held.open_vectors() if index == "vectors" else held.open_analytics()
+            return found is None or found.position() >= held.store.last_seq()
+
+    def _waiting(self, *, served: bool = True) -> bool:
+        """Whether there are events to process, dead letters that are due among them."""
+        behind = self.stores.behind
+        if behind and not served:
+            behind = not only_served(self.files.log, self.store.positions())
+        return behind or bool(self.store.dead_letters(due=self.clock.now()))
+
     def retry_dead_letters(self) -> int:
         """Tries every unresolved dead letter again; gives how many went through."""
         with self._turn_to("retry dead letters"), self._work:
@@ -391,27 +390,22 @@ class Host:
 
     def _nothing_to_do(self) -> bool:
         """Whether everything is processed and indexed; cheaper than asking the indexes."""
-        store = self.store
         return (
             self.stores.runtime is not None
-            and self._indexed == (self.generation, store.last_seq())
-            and not self._behind(self.stores)
-            and not store.dead_letters(due=self.clock.now())
+            and self._indexed == (self.generation, self.store.last_seq())
+            and not self._waiting()
         )
 
     def _left_lying(self) -> bool:
-        if self._turns.held or not self._behind(self.stores):
-            self._stuck = Deadline(None)
-            return False
-        positions = self.store.positions()
-        if positions != self._seen or not self._stuck.runs:
-            self._seen, self._stuck = positions, Deadline(_STUCK_SECONDS)
-        return self._stuck.passed
+        fine = self._turns.held or not self.stores.behind
+        return self._patience.ran_out(None if fine else self.store.positions())
 
     # Keeping
 
     def erase(self, scope: Scope, event: str | None, reason: str) -> ErasureReport:
         """Destroys a scope's content, or one event's."""
+        from memstream.service.erasing import erased
+
         with self._turn_to("erase"), self._changing, self._work:
             self._refuse_stale()
             self.flush()  # what is still to be recorded, too: served contexts carry content
@@ -421,6 +415,9 @@ class Host:
         self, *, embedder: str | Embedder | None, swap: bool, progress: Progress | None
     ) -> RebuildReport:
         """The next generation from the log, verified and (``swap``) served."""
+        from memstream.service.choosing import embedder_of, present
+        from memstream.service.rebuilding import rebuilt
+
         with self._turn_to("rebuild"), self._changing:
             stores = self.stores
             if embedder is not None:
@@ -434,6 +431,8 @@ class Host:
         self, since: datetime | None, until: datetime | None, progress: Progress | None
     ) -> ReplayReport:
         """A part of the log through the pipeline, in a generation that is thrown away."""
+        from memstream.service.rebuilding import replayed
+
         return replayed(self, since, until, progress)
 
     def serve(self, name: str) -> None:
@@ -460,14 +459,12 @@ class Host:
 
     def worker_error(self) -> str:
         """Why the worker cannot go on; empty if it can."""
-        error = None if self._worker is None else self._worker.last_error
-        if error is None:
-            return ""
-        stated = isinstance(error, MemstreamError)
-        return str(error) if stated else f"{type(error).__name__}: {error}"
+        return "" if self._worker is None else self._worker.trouble
 
     def doctor(self) -> Diagnosis:
         """Examines everything."""
+        from memstream.service.examining import examined
+
         with self._turns.turn(READING_WAIT_SECONDS) as mine, self._work:
             trouble = ""
             try:
@@ -479,25 +476,28 @@ class Host:
 
     def sql(self, query: str) -> tuple[list[str], list[tuple[Any, ...]]]:
         """Read-only SQL over what is indexed."""
+        from memstream.projections.in_duckdb import sql_file
+
         with self._turns.turn(0) as mine, self._work:
-            stores = self.stores
-            if mine and stores.duck is not None:
-                names, rows = stores.duck.sql(query)
-                return list(names), rows
-        names, rows = sql_file(stores.folder / "analytics.duckdb", query)
+            source = self._analytics(mine)
+            names, rows = sql_file(source, query) if isinstance(source, Path) else source.sql(query)
         return list(names), rows
 
     def snapshot(self, target: Path, *, overwrite: bool) -> dict[str, Any]:
         """The analytics tables as Parquet."""
+        from memstream.projections.snapshot import snapshot
+        from memstream.service.snapshots import remember
+
         remember(self.files.root, target)
         with self._turns.turn(0) as mine:
-            stores = self.stores
-            source = stores.duck if mine and stores.duck is not None else None
-            manifest = snapshot(
-                source or stores.folder / "analytics.duckdb", target, overwrite=overwrite
-            )
+            manifest = snapshot(self._analytics(mine), target, overwrite=overwrite)
         built: dict[str, Any] = msgspec.to_builtins(manifest)
         return built
+
+    def _analytics(self, mine: bool) -> DuckIndex | Path:
+        """The analytics for one look: as this process has them open, or their file."""
+        stores = self.stores
+        return (stores.duck if mine else None) or stores.folder / "analytics.duckdb"
 
     def close(self) -> None:
         """Stops the worker and closes everything. Idempotent."""
@@ -522,14 +522,15 @@ class Host:
         return "; ".join(self._stale(self.stores))
 
     def _stale(self, stores: Stores) -> list[str]:
-        if stores.stamp.pipeline == self.pipeline.fingerprint:
+        if stores.stamp.pipeline == self._pipelines.fingerprint:
             return []
         return [
             f"generation {stores.name} was built by pipeline {stores.stamp.pipeline}, this is "
-            f"{self.pipeline.fingerprint}: new events wait; mend: memstream rebuild"
+            f"{self._pipelines.fingerprint}: new events wait; mend: memstream rebuild"
         ]
 
     def _refuse_stale(self) -> None:
+        _ = self.pipeline  # of the one that processes, not of the settings as they were before
         reason = self.stale()
         if reason:
             raise WrongGeneration(reason)
@@ -546,6 +547,8 @@ class Host:
             yield
 
     def _first_generation(self) -> str:
+        from memstream.service.choosing import first
+
         with self._turns.turn(_FIRST_GENERATION_WAIT_SECONDS) as mine:
             name = self.files.generations.current()
             if name is None and not mine:
@@ -560,15 +563,24 @@ class Host:
             return name
 
     def _choice(self, identity: str) -> Choice:
+        from memstream.service.choosing import fitting
+
         asked = self._embedders.get(identity, self._asked_embedder)
         return fitting(self.files.root, identity, asked)
 
     def _opened(self, name: str) -> Stores:
-        choice = self._choice(self.files.generations.stamp(name).embedder)
+        from memstream.service.stores import Stores
+
+        identity = self.files.generations.stamp(name).embedder
 
         def stores(*, mends: bool) -> Stores:
             return Stores(
-                self.files, name, choice, lambda: self.pipeline, writes=False, mends=mends
+                self.files,
+                name,
+                lambda: self._choice(identity),
+                lambda: self.pipeline,
+                writes=False,
+                mends=mends,
             )
 
         try:

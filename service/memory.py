@@ -16,14 +16,9 @@ from typing import TYPE_CHECKING, Any, cast
 
 import msgspec
 
-from memstream.processors.capture import capture
-from memstream.projections.embedders import Embedder
-from memstream.recall.evidence import Evidence
-from memstream.recall.reranking import Reranker
-from memstream.recall.scan import Scan, newest
 from memstream.recall.settings import Settings
-from memstream.recall.standing import standing
-from memstream.schemas.errors import NotFound, UnsupportedFilter
+from memstream.recall.standing import newest, standing
+from memstream.schemas.errors import UnsupportedFilter
 from memstream.schemas.events import (
     Correction,
     Data,
@@ -57,7 +52,7 @@ from memstream.service.arguments import (
 )
 from memstream.service.asking import Asking
 from memstream.service.host import Host
-from memstream.service.recording import correction_of, event_of
+from memstream.service.recording import captured, correction_of, event_of
 from memstream.service.reports import (
     Diagnosis,
     ErasureReport,
@@ -65,16 +60,19 @@ from memstream.service.reports import (
     RebuildReport,
     ReplayReport,
 )
-from memstream.service.serving import context_of
 from memstream.service.vectors import Where
 from memstream.streams.clock import Clock, SystemClock, new_id
-from memstream.streams.embedded import Progress
 from memstream.streams.log import Position
 
 if TYPE_CHECKING:
+    from memstream.projections.embedding import Embedder
     from memstream.projections.queries import SearchIndex
     from memstream.recall.engine import Request
+    from memstream.recall.evidence import Evidence
+    from memstream.recall.reranking import Reranker
+    from memstream.recall.scan import Scan
     from memstream.service.cluster_settings import ClusterSettings
+    from memstream.streams.embedded import Progress
 
 
 class Memory:
@@ -354,7 +352,7 @@ class Memory:
         """Records prepared events, e.g. from an importer, in one durable write. One position for
         each event given; an oversize event counts as one. ``timeless``: the ids of those whose
         time is only that of this call, so that one there with another does not differ."""
-        groups = [capture(event) for event in checked_events(events)]
+        groups = [captured(event) for event in checked_events(events)]
         return self._host.append(groups, timeless=timeless)
 
     # Reading
@@ -425,12 +423,14 @@ class Memory:
             evidence = self._asking.evidence(request, source, embedder, self._settings, degraded)
         if not record:
             return evidence
+        from memstream.service.serving import context_of
+
         context = new_id(self._clock)
         served = context_of(evidence, self._host.generation)
         event = event_of(
             self._clock, "context.served", scope, served, None, "model_derived", context
         )
-        self._host.append_later(capture(event))
+        self._host.append_later(captured(event))
         return msgspec.structs.replace(evidence, context=context)
 
     def memories(
@@ -563,6 +563,8 @@ class Memory:
     # Parts
 
     def _scan(self, request: Request) -> Scan:
+        from memstream.recall.scan import Scan
+
         return Scan(each for one in request.scopes for each in self._host.versions(one))
 
     def _record(
@@ -577,7 +579,7 @@ class Memory:
     ) -> Position:
         event = event_of(self._clock, event_type, scope, data, observed_at, kind, event_id, trust)
         timeless = () if observed_at is not None else (event.id,)
-        return self._host.append([capture(event)], timeless=timeless)[0]
+        return self._host.append([captured(event)], timeless=timeless)[0]
 
     def _correct(
         self,
@@ -594,6 +596,3 @@ class Memory:
         known = newest([each for each in self._host.versions(scope) if each.id == target])[0]
         data = correction_of(known, action, replacement, reason)
         return self._record("memory.corrected", scope, data, observed_at, source, None)
-
-
-__all__ = ["Memory", "NotFound"]

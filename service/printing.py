@@ -12,30 +12,24 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime
 from time import perf_counter
 from types import TracebackType
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from rich import box
 from rich.cells import cell_len
 from rich.console import Console, Group, RenderableType
-from rich.panel import Panel
-from rich.progress import (
-    BarColumn,
-    MofNCompleteColumn,
-    Progress,
-    ProgressColumn,
-    Task,
-    TaskID,
-    TextColumn,
-    TimeRemainingColumn,
-)
 from rich.rule import Rule
 from rich.table import Table
 from rich.text import Text
 
-from memstream.recall.evidence import Evidence, Trace
 from memstream.schemas.events import Data, Event, MemoryCorrected, Trust
 from memstream.schemas.memories import Memory
-from memstream.service.reports import Balance, Check
+
+if TYPE_CHECKING:
+    from rich.panel import Panel
+    from rich.progress import Progress, TaskID
+
+    from memstream.recall.evidence import Evidence, Trace
+    from memstream.service.reports import Balance, Check
 
 SHORT_ID = 8
 """Characters of an id that are shown; enough to name it by in one scope."""
@@ -247,6 +241,8 @@ def _words_of(data: Data) -> str:
 
 def evidence_panel(evidence: Evidence, *, title: str, mark: str = "") -> Panel:
     """The fenced evidence exactly as a prompt would get it, in a frame; ``mark`` stands out."""
+    from rich.panel import Panel
+
     body = Text("nothing fits: nothing would be injected", style="dim")
     if evidence:
         body = Text(shown_lines(evidence.text))
@@ -340,7 +336,7 @@ class Meter:
         self._unit = unit
         self._console = standard_error()
         self._progress: Progress | None = None
-        self._task = TaskID(0)
+        self._task: TaskID | None = None
         self._started = perf_counter()
 
     @property
@@ -352,17 +348,12 @@ class Meter:
         if self._progress is None:
             if not self.visible or perf_counter() - self._started < QUIET_SECONDS:
                 return
-            self._progress = Progress(
-                TextColumn("{task.description}"),
-                BarColumn(),
-                MofNCompleteColumn(),
-                _Rate(self._unit),
-                TimeRemainingColumn(),
-                console=self._console,
-                transient=True,
-            )
+            from memstream.service.progress_bar import progress_bar
+
+            self._progress = progress_bar(self._console, self._unit)
             self._progress.start()
             self._task = self._progress.add_task(self._what, total=total or None, completed=done)
+        assert self._task is not None
         self._progress.update(self._task, completed=done, total=total or None)
 
     def __enter__(self) -> Self:
@@ -377,18 +368,6 @@ class Meter:
     ) -> None:
         if self._progress is not None:
             self._progress.stop()
-
-
-class _Rate(ProgressColumn):
-    """How many a second."""
-
-    def __init__(self, unit: str) -> None:
-        super().__init__()
-        self._unit = unit
-
-    def render(self, task: Task) -> Text:
-        speed = task.speed
-        return Text("" if speed is None else f"{speed:,.0f} {self._unit}/s", style="cyan")
 
 
 _JOINERS = "\u200c\u200d"  # between letters of one word, and between the parts of one emoji

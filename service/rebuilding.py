@@ -13,14 +13,15 @@ import structlog
 from memstream.processors.lexemes import lexemes
 from memstream.projections.embedders import Embedder, NoEmbedder
 from memstream.projections.queries import LATEST, Channel, IndexQuery, SearchIndex
-from memstream.recall.scan import newest
+from memstream.recall.standing import newest
 from memstream.schemas.errors import KeyDestroyed, ProjectionDamaged
 from memstream.schemas.events import ContextServed
 from memstream.schemas.memories import Tally
 from memstream.schemas.scope import Scope
 from memstream.service.choosing import Choice
-from memstream.service.directory import REPLAY_PREFIX, Stores, stamp_of
+from memstream.service.directory import REPLAY_PREFIX, stamp_of
 from memstream.service.reports import RebuildReport, ReplayReport
+from memstream.service.stores import Stores
 from memstream.streams.embedded import EmbeddedRuntime, Progress
 from memstream.streams.state_in_sqlite import StateStore
 
@@ -46,7 +47,7 @@ def rebuilt(
     files.building.add(name)
     try:
         beside = Stores(
-            files, name, Choice(embedder), lambda: host.pipeline, writes=True, mends=True
+            files, name, lambda: Choice(embedder), lambda: host.pipeline, writes=True, mends=True
         )
         try:
             runtime = beside.open_projections()

@@ -63,3 +63,10 @@ def correction_of(
         reason=reason,
         since=known.valid_from if replacement else None,
     )
+
+
+def captured(event: Event) -> list[Event]:
+    """The event as it is recorded, in pieces where it is too long."""
+    from memstream.processors.capture import capture  # who only reads goes without
+
+    return capture(event)

@@ -9,7 +9,7 @@ import msgspec
 import structlog
 
 from memstream.schemas.codec import Codec, SealedRow
-from memstream.schemas.errors import KeyDestroyed, MemstreamError
+from memstream.schemas.errors import KeyDestroyed, MemstreamError, SealOutdated
 from memstream.schemas.events import Event
 from memstream.streams.log import Entry, EventLog, Position
 
@@ -30,6 +30,15 @@ def rows_of(codec: Codec, groups: Groups) -> list[SealedRow]:
         for each in others:
             rows.append(msgspec.structs.replace(codec.to_row(each), goes_with=first.id))
     return rows
+
+
+def appended(log: EventLog, codec: Codec, groups: Groups) -> list[Position]:
+    """Seals and appends; anew where an erasure changed a key between the two."""
+    while True:
+        try:
+            return log.append(rows_of(codec, groups))
+        except SealOutdated:
+            continue  # every round means that another erasure of a scope came between
 
 
 def answers(

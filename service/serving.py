@@ -2,9 +2,17 @@
 
 from __future__ import annotations
 
-from memstream.recall.evidence import Evidence
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
 from memstream.schemas.events import ContextServed, ServedItem, ServedScore
 from memstream.schemas.ids import served_key
+from memstream.streams.log import EventLog
+
+if TYPE_CHECKING:
+    from memstream.recall.evidence import Evidence
+
+_MOST_READ = 200
 
 
 def context_of(evidence: Evidence, generation: str) -> ContextServed:
@@ -30,4 +38,14 @@ def context_of(evidence: Evidence, generation: str) -> ContextServed:
         channels=evidence.channels,
         degraded=evidence.degraded,
         generation=generation,
+    )
+
+
+def only_served(log: EventLog, positions: Mapping[int, int]) -> bool:
+    """Whether all that the log has behind the positions are served contexts. No memory is made of
+    one: the gate keeps it for the turn that comes next. Of very many it is not asked."""
+    return all(
+        len(waiting) < _MOST_READ and all(each.row.type == "context.served" for each in waiting)
+        for partition in range(log.partitions)
+        for waiting in [log.read(partition, positions.get(partition, 0), _MOST_READ)]
     )

@@ -16,17 +16,16 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import msgspec
 
-from memstream.projections.embedders import Embedder
 from memstream.projections.generations import Generations
-from memstream.projections.in_edge import EdgeIndex
-from memstream.projections.projection import Generation
-from memstream.projections.queries import SearchIndex
 from memstream.schemas.errors import IndexUnavailable, ProjectionDamaged, WrongGeneration
 from memstream.streams.clock import Clock, new_id
 
 if TYPE_CHECKING:
+    from memstream.projections.embedding import Embedder
+    from memstream.projections.projection import Generation
     from memstream.projections.qdrant_generations import QdrantGenerations
     from memstream.projections.qdrant_server import QdrantServer
+    from memstream.projections.queries import SearchIndex
 
 Where: TypeAlias = "str | QdrantServer | None"
 """Where vectors are to be: "edge", a Qdrant server's url, a .toml file with the fields of
@@ -77,6 +76,8 @@ class Vectors:
         """The vector index of a generation. ``serves``: its collection gets the alias."""
         server = server_of(folder)
         if server is None:
+            from memstream.projections.in_edge import EdgeIndex
+
             return EdgeIndex.open(folder / "vectors", stamp, embedder)
         from memstream.projections.in_qdrant import QdrantIndex
 

@@ -91,6 +91,21 @@ class Deadline:
         return None if self._end is None else max(0.0, self._end - time.monotonic())
 
 
+class Patience:
+    """Runs out when something has not moved for so many seconds."""
+
+    def __init__(self, seconds: float) -> None:
+        self._seconds = seconds
+        self._seen: object = None
+        self._end = Deadline(None)
+
+    def ran_out(self, place: object | None) -> bool:
+        """Whether it is where it was all that time. None: there is nothing to wait for."""
+        if place is None or place != self._seen or not self._end.runs:
+            self._seen, self._end = place, Deadline(None if place is None else self._seconds)
+        return self._end.passed
+
+
 def new_id(clock: Clock) -> str:
     """A UUIDv7 (RFC 9562) of the clock's time and entropy: unique, and ordered by time."""
     millis = int(clock.now().timestamp() * 1000) & (2**48 - 1)

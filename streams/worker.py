@@ -40,6 +40,15 @@ class Worker:
         """Whether ``stop`` was called; long work looks at it between batches."""
         return self._stopping.is_set()
 
+    @property
+    def trouble(self) -> str:
+        """The last error in words; empty where the last round went well."""
+        error = self.last_error
+        if error is None:
+            return ""
+        stated = isinstance(error, MemstreamError)
+        return str(error) if stated else f"{type(error).__name__}: {error}"
+
     def start(self) -> None:
         """Starts the thread."""
         self._thread.start()
