@@ -145,7 +145,7 @@ class ToolReturned(Text, frozen=True, kw_only=True):
 
 
 class FeedbackGiven(Data, frozen=True, kw_only=True):
-    """``feedback.given``: how a served memory or context did."""
+    """``feedback.given``: how a served memory or context did. Counted; changes no memory."""
 
     target: str
     verdict: Literal["used", "cited", "ignored", "corrected", "helpful", "harmful"]

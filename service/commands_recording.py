@@ -90,7 +90,11 @@ def record(
     ] = None,
     target: Annotated[str, typer.Option(help="A context or memory id (feedback).")] = "",
     verdict: Annotated[
-        str, typer.Option(help="used, cited, ignored, corrected, helpful, harmful (feedback).")
+        str,
+        typer.Option(
+            help="used, cited, ignored, corrected, helpful, harmful (feedback). Only counted: to "
+            "change what is recalled see correct and forget."
+        ),
     ] = "",
     observed_at: ObservedAt = None,
     actor: Annotated[str, typer.Option(help="Who did it, as the source names them.")] = "",
@@ -104,7 +108,8 @@ def record(
 ) -> None:
     """Record a turn, a tool call, a tool result or feedback.
 
-    Appends and returns; a worker, or the next command that reads, makes memories of it.
+    Appends and returns; a worker, or the next command that reads, makes memories of it. Feedback
+    is counted (memstream sql 'SELECT * FROM served_usage') and changes no later recall.
     """
     said = _read_input() if text == "-" else text
     scope = scope_of(ctx)

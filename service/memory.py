@@ -235,7 +235,9 @@ class Memory:
         event_id: str | None = None,
     ) -> Position:
         """Records how a served context or memory did: used, cited, ignored, corrected, helpful or
-        harmful. ``target`` is ``Evidence.context`` or a memory's id."""
+        harmful. ``target`` is ``Evidence.context`` or a memory's id. Verdicts are counted (``sql``,
+        view ``served_usage``); none of them changes a memory or a later recall, not even
+        "corrected" or "harmful": ``correct`` and ``forget`` do."""
         check_texts("feedback.given", target=target)
         data = FeedbackGiven(target=target, verdict=verdict, note=note, actor=actor)  # type: ignore[arg-type]  # checked when validated
         return self._record("feedback.given", scope, data, observed_at, "user_said", event_id)
