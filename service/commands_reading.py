@@ -41,7 +41,7 @@ from memstream.service.printing import (
     shown,
     shown_lines,
     standard_output,
-    trace_table,
+    version_table,
     warn,
 )
 
@@ -212,7 +212,7 @@ def history(
     if as_json:
         emit(found)
     elif found:
-        standard_output().print(memory_table(found, versions=True))
+        standard_output().print(version_table(found))
     else:
         note("no such memories")
 
@@ -328,9 +328,9 @@ def _served(evidence: Evidence) -> str:
 
 
 def _print_trace(trace: Trace) -> None:
-    standard_output().print(trace_table(trace))
-    weights = ", ".join(f"{name} {value:g}" for name, value in trace.fusion.items())
-    note(f"fused with {weights}")
+    from memstream.service.printing_traces import trace_of
+
+    standard_output().print(trace_of(trace))
     if trace.reranker:
         note(f"the best put in order by {trace.reranker}")
     if trace.abstained:
@@ -365,10 +365,10 @@ def _print_explanation(found: Explanation) -> None:
         console.print(Text("nothing", style="dim"))
     console.print(Text("\nRemembered", style="bold"))
     if found.versions:
-        console.print(memory_table(found.versions, versions=True))
+        console.print(version_table(found.versions))
     if found.changed:
         console.print(Text("Changed by it", style="bold"))
-        console.print(memory_table(found.changed, versions=True))
+        console.print(version_table(found.changed))
     if not found.versions and not found.changed:
         console.print(Text("nothing", style="dim"))
     console.print(Text("Served", style="bold"))

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Any
 
-import msgspec
 import typer
 from rich.text import Text
 
@@ -126,11 +124,9 @@ def evaluate_(
     if as_json:
         emit(report)
         return
-    table = plain_table("", "")
-    table.show_header = False
-    for name, value in _figures("", msgspec.to_builtins(report)):
-        table.add_row(name, value)
-    standard_output().print(table)
+    from memstream.service.printing_figures import report_of
+
+    standard_output().print(report_of(report))
 
 
 def _compared(
@@ -196,14 +192,3 @@ def version(as_json: AsJson = False) -> None:
         return
     for name, number in found.items():
         typer.echo(f"{name} {number}")
-
-
-def _figures(name: str, value: Any) -> Iterator[tuple[str, str]]:
-    """Every figure of a report with its path; longer lists are only counted."""
-    if isinstance(value, dict):
-        for each, inner in value.items():
-            yield from _figures(f"{name} {each}".strip(), inner)
-    elif isinstance(value, list):
-        yield name, f"{len(value)} entries (--json shows them)"
-    else:
-        yield name, f"{value:.4f}" if isinstance(value, float) else shown(str(value))

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from rich.panel import Panel
     from rich.progress import Progress, TaskID
 
-    from memstream.recall.evidence import Evidence, Trace
+    from memstream.recall.evidence import Evidence
     from memstream.service.reports import Balance, Check
 
 SHORT_ID = 8
@@ -127,33 +127,51 @@ def plain_table(*columns: str, title: str | None = None) -> Table:
     return table
 
 
-def memory_table(memories: Iterable[Memory], *, versions: bool = False) -> Table:
-    """Memories with their validity; everything that does not hold is dimmed. With ``versions``
-    also the version, when the system believed it, and why it was made."""
+def memory_table(memories: Iterable[Memory]) -> Table:
+    """Memories with their validity; everything that does not hold is dimmed."""
     table = plain_table()
     table.add_column("id", no_wrap=True)
-    if versions:
-        table.add_column("v", justify="right")
     table.add_column("memory", overflow="fold", ratio=1)
     table.add_column("valid", no_wrap=True)
     table.add_column("status", no_wrap=True)
-    if versions:
-        table.add_column("believed from (UTC)", no_wrap=True)
-        table.add_column("why", overflow="fold")
-    else:
-        table.add_column("trust", no_wrap=True)
-        table.add_column("said", justify="right")
+    table.add_column("trust", no_wrap=True)
+    table.add_column("said", justify="right")
     for memory in memories:
-        row: list[str | Text] = [memory.id[:SHORT_ID]]
-        if versions:
-            row.append(str(memory.version))
-        row += [memory_text(memory), validity(memory), status_text(memory)]
-        if versions:
-            row += [f"{memory.created_at:%Y-%m-%d %H:%M:%S}", shown(memory.update_reason)]
-        else:
-            row += [Trust(memory.trust).name.lower(), str(len(memory.supports))]
-        table.add_row(*row, style=None if memory.status in _STATUS_STYLES else "dim")
+        table.add_row(
+            memory.id[:SHORT_ID],
+            memory_text(memory),
+            validity(memory),
+            status_text(memory),
+            Trust(memory.trust).name.lower(),
+            str(len(memory.supports)),
+            style=_style(memory),
+        )
     return table
+
+
+def version_table(versions: Iterable[Memory]) -> Table:
+    """Versions of memories, as ``memory_table``; below each since when the system believed it, and
+    why it was made: beside it they would leave the text no room in a terminal of 80 columns."""
+    table = plain_table()
+    table.add_column("id", no_wrap=True)
+    table.add_column("v", justify="right", no_wrap=True)
+    table.add_column("memory\nstatus, believed from (UTC): why", overflow="fold")
+    table.add_column("valid", no_wrap=True)
+    for memory in versions:
+        reason = f": {shown(memory.update_reason)}" if memory.update_reason else ""
+        believed = f", {memory.created_at:%Y-%m-%d %H:%M:%S}{reason}"
+        table.add_row(
+            memory.id[:SHORT_ID],
+            str(memory.version),
+            Text.assemble(memory_text(memory), "\n", status_text(memory), (believed, "dim")),
+            validity(memory),
+            style=_style(memory),
+        )
+    return table
+
+
+def _style(memory: Memory) -> str | None:
+    return None if memory.status in _STATUS_STYLES else "dim"
 
 
 def memory_text(memory: Memory) -> Text:
@@ -254,28 +272,6 @@ def evidence_panel(evidence: Evidence, *, title: str, mark: str = "") -> Panel:
         border_style="dim",
         padding=(0, 1),
     )
-
-
-def trace_table(trace: Trace) -> Table:
-    """Everything that was considered: its place after fusion, its rank and score in every channel
-    that found it, and what became of it."""
-    table = plain_table("fused", "score", "channels", "outcome", "id", "memory")
-    for each in trace.considered:
-        channels = ", ".join(
-            f"{name} #{found.rank} ({found.score:.3f})"
-            for name, found in sorted(each.found.items())
-        )
-        detail = f" ({shown(each.detail)})" if each.detail else ""
-        served = each.outcome == "served"
-        table.add_row(
-            "" if each.rank is None else str(each.rank),
-            "" if each.score is None else f"{each.score:.4f}",
-            channels or "beside another",
-            Text(f"{each.outcome}{detail}", "green" if served else "dim"),
-            each.memory[:SHORT_ID],
-            cut(each.text),
-        )
-    return table
 
 
 def rows_of_query(

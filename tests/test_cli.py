@@ -255,7 +255,8 @@ def test_history_shows_every_version_and_why(folder: Path) -> None:
     assert {each["status"] for each in found} >= {"active", "superseded"}
     one = invoke(folder, "history", found[0]["id"][:10], *SCOPE)
     assert one.exit_code == 0
-    assert "believed from" in one.stdout
+    assert "status, believed from (UTC): why" in one.stdout
+    assert "closed by 'Trieste'" in one.stdout or "stated" in one.stdout
 
 
 def test_memories_of_another_time_and_status(folder: Path) -> None:
@@ -272,7 +273,10 @@ def test_recall_prints_evidence_only_and_explains_when_asked(folder: Path) -> No
     plain = invoke(folder, *question, *SCOPE)
     assert plain.stdout.startswith("<memory-evidence")
     assert plain.stdout.endswith("</memory-evidence>\n")
-    assert "bm25 #1" in invoke(folder, *question, "--explain", *SCOPE).stdout
+    explained = invoke(folder, *question, "--explain", *SCOPE).stdout
+    head, best = (explained.splitlines()[at].split() for at in (1, 3))
+    assert head == ["score", "bm25", "outcome", "id", "memory"]
+    assert (best[0], best[2], best[4]) == ("1", "#1", "served")
     nothing = invoke(folder, "recall", "zymurgy", "--no-record", *SCOPE)
     assert (nothing.exit_code, nothing.stdout) == (0, "")
     wrong = invoke(folder, *question, "--kind", "rumour", *SCOPE)

