@@ -17,9 +17,11 @@ from memstream.processors.amendments import ANY
 from memstream.processors.clauses import Speaker
 from memstream.processors.dates import find_dates
 from memstream.processors.repairs import is_date, without_dates
+from memstream.processors.rewordings import taken_back_instead
 from memstream.processors.rule_files import Language, Rule
 from memstream.processors.rules import Rulebook
 from memstream.processors.sentences import Sentence, language_of
+from memstream.processors.sorts import FAVOURITE, Sorts
 from memstream.processors.statements import Statements
 from memstream.processors.values import read_values
 from memstream.processors.wording import worded
@@ -44,6 +46,7 @@ class Amendments:
 
     def __init__(self, statements: Mapping[Language, Statements]) -> None:
         self._statements = statements
+        self._sorts = Sorts(each.book for each in statements.values())
         self._kinds = {language: _kinds_of(each.book) for language, each in statements.items()}
 
     def read(self, text: str, speaker: Speaker, anchor: datetime | None) -> Amending | None:
@@ -51,6 +54,7 @@ class Amendments:
         if len(text) > LONGEST:
             return None
         language = language_of(text)
+        text = taken_back_instead(text, language) or text
         said = self._statements[language].repairs.amendment(text)
         if said is None:
             return None
@@ -96,6 +100,14 @@ class Amendments:
             right, anchor, language
         )
 
+    def _narrowed(self, attribute: str, kind: str, value: str, book: Rulebook) -> list[str]:
+        """The attributes meant by one that stands for many, of which some do not admit a value."""
+        if attribute != f"{FAVOURITE}{ANY}" or not self._sorts.of(value):
+            return [attribute]
+        topics = (book.labels.get(each, each) for each in book.lists.get("topic", ()))
+        named = sorted({FAVOURITE + re.sub(r"[\s.-]+", "_", each) for each in topics})
+        return [each for each in named if self._sorts.admits(each, kind, value)]
+
     def _bare(self, language: Language, right: str, *, at_a_time: bool) -> Iterator[Amended]:
         """What a value alone may be of, by its kind. A time is nothing else."""
         book = self._statements[language].book
@@ -111,12 +123,15 @@ class Amendments:
         for attribute, kind, rule in kinds:
             if (kind in _CERTAIN and sure and kind != sure) or (at_a_time and kind != "time"):
                 continue
+            if not self._sorts.admits(attribute, kind, right):
+                continue
             values = read_values(right, words, 0, len(words), kind, rule, book)
             if len(values) != 1 or values[0].end != len(right) or values[0].value not in right:
                 continue
             known = kind in (sure, "pet")
-            if attribute not in found or known:
-                found[attribute] = Amended(attribute, values[0].value, known=known)
+            for each in self._narrowed(attribute, kind, right, book):
+                if each not in found or known:
+                    found[each] = Amended(each, values[0].value, known=known)
         for attribute in sorted(found):
             yield found[attribute]
 

@@ -3,11 +3,12 @@
 Which turn was the one before hangs on what was said, never on what has arrived: the turns of a
 session are kept in the order in which they were said, and each time one of them becomes known, the
 amendment that follows it is settled anew. It speaks of the last user turn of its session within
-``REACH``, and of a claim there that has one of the attributes that its value may be of, and another
-value: the one with the wrong value where that is said, else one that ends the turn, or the only one
-that its value can be of. Where it may be of several attributes that the turn claims, it speaks of
-none. The claim is withdrawn, and the right one holds in its place. What an amendment no longer
-speaks of, because a turn between has arrived, is as if it had never been made.
+``REACH``, be that an amendment itself, and of a claim there that has one of the attributes that its
+value may be of, and another value: the one with the wrong value where that is said, else one that
+ends the turn, or the only one that its value can be of. Where it may be of several attributes that
+the turn claims, it speaks of none. The claim is withdrawn, and the right one holds in its place.
+What an amendment no longer speaks of, because a turn between has arrived, is as if it had never
+been made.
 """
 
 from __future__ import annotations
@@ -130,6 +131,7 @@ def _settled(state: State, scope: str, session: str, turn: Turn) -> Iterator[Mad
     _put(state, scope, session, msgspec.structs.replace(turn, made=made))
     yield from (Made(each, active=False) for each in turn.made)
     yield from (Made(each, active=True) for each in made)
+    yield from _settled_after(state, scope, session, turn)  # it may be put right in its turn
 
 
 def _put_right(before: Turn, turn: Turn) -> tuple[Assertion, Amended] | None:
@@ -140,7 +142,7 @@ def _put_right(before: Turn, turn: Turn) -> tuple[Assertion, Amended] | None:
     wrong = content_key(amendment.previous)
     fitting = [
         (claim, right)
-        for claim in sorted(before.claims, key=lambda each: each.ordinal)
+        for claim in sorted(_claims_of(before), key=lambda each: each.ordinal)
         if claim.trust <= amendment.trust and (not wrong or content_key(claim.value) == wrong)
         for right in amendment.readings
         if _may_be(claim, right) and content_key(claim.value) != content_key(right.value)
@@ -154,7 +156,16 @@ def _put_right(before: Turn, turn: Turn) -> tuple[Assertion, Amended] | None:
     if ending:
         last = ending[-1][0]  # of a list it is what was said last
         return next(each for each in ending if each[0] == last)
-    return known[0] if len(known) == 1 and any(each.last for each in before.claims) else None
+    return known[0] if len(known) == 1 and any(each.last for each in _claims_of(before)) else None
+
+
+def _claims_of(turn: Turn) -> tuple[Assertion, ...]:
+    """What a turn claims; one that puts another right claims that: "Sorry, I meant Lyon." "No, I
+    meant Nice."."""
+    right = tuple(
+        msgspec.structs.replace(each, last=True) for each in turn.made if not each.withdraws
+    )
+    return (*turn.claims, *right)
 
 
 def _may_be(claim: Assertion, right: Amended) -> bool:
@@ -178,7 +189,7 @@ def _made(wrong: Assertion, amended: Amended, amendment: Assertion) -> tuple[Ass
         wrong, event=amendment.event, ordinal=amendment.ordinal, value=amended.value,
         observed_at=amendment.observed_at, trust=amendment.trust, quote=amendment.quote,
         source_kind=amendment.source_kind, text=text, span=amendment.span, context="",
-        session=None, last=False, rule=f"{wrong.rule}{_AMENDED}",
+        session=None, last=False, rule=f"{wrong.rule.removesuffix(_AMENDED)}{_AMENDED}",
     )  # fmt: skip
     withdrawal = msgspec.structs.replace(
         right, ordinal=amendment.ordinal + 1, value=wrong.value, polarity="negative",

@@ -45,7 +45,8 @@ class Repairs:
             marker = rf"(?:(?:{hesitation})[，,]?)*(?:{clear}|(?:{paused})[，,…]+)"
             self._within = re.compile(rf"[，,；;—…]+ ?(?:{marker})+")
             self._at_start = re.compile(rf"(?:{marker})+")
-            self._clear = re.compile(rf"(?:(?:{hesitation})[，,]?)*(?:{alone})")
+            before = rf"(?:(?:{hesitation})[，,]?|(?:{paused})[，,…]+)*"
+            self._clear = re.compile(rf"{before}(?:{alone})")
             counted = rf"(?:{number})+[个只条位名岁台辆件本点]?"
             self._number = re.compile(counted)
             self._number_at_end = re.compile(rf"{counted}$")
@@ -67,7 +68,8 @@ class Repairs:
                 rf"\s?(?:[,;…—–]|--|\s-\s|\.\.\.)\s*(?:{marker})+", re.IGNORECASE
             )
             self._at_start = re.compile(rf"(?:{marker})+", re.IGNORECASE)
-            self._clear = re.compile(rf"(?:(?:{hesitation})[\s,]+)*(?:{alone})\b", re.IGNORECASE)
+            before = rf"(?:(?:{hesitation})[\s,]+|(?:{paused})[\s,;:…—–-]+)*"
+            self._clear = re.compile(rf"{before}(?:{alone})\b", re.IGNORECASE)
             self._number = re.compile(rf"\b{number}\b", re.IGNORECASE)
             self._number_at_end = re.compile(rf"\b{number}$", re.IGNORECASE)
             self._lead = re.compile(

@@ -1,7 +1,8 @@
 """What a sentence says of the speaker in words that no rule knows, said plainly.
 
-A doctor's word about the speaker is the speaker's own ("My doctor says I have asthma"), and what
-somebody likes and does not bear is named once ("I like cats but I'm allergic to them").
+A doctor's word about the speaker is the speaker's own ("My doctor says I have asthma"), what
+somebody likes and does not bear is named once ("I like cats but I'm allergic to them"), and who
+says "Forget what I said" takes it back.
 """
 
 from __future__ import annotations
@@ -45,6 +46,9 @@ _LIKED_ZH = re.compile(
 
 def plainly(text: str, language: Language) -> str | None:
     """The sentence as the speaker could have said it of himself; None where no form fits."""
+    instead = taken_back_instead(text, language)
+    if instead is not None:
+        return instead
     if language == "en":
         likely = "allerg" in text or not _DOCTORS.isdisjoint(spoken(text))
     else:
@@ -56,3 +60,36 @@ def plainly(text: str, language: Language) -> str | None:
         return told["said"][0].upper() + told["said"][1:]
     liked = (_LIKED_EN if language == "en" else _LIKED_ZH).match(text)
     return None if liked is None else f"{liked['before']}{liked['value']}{liked['after']}"
+
+
+_BACK_EN = re.compile(
+    r"(?:(?:oh|ok|okay|sorry|wait|please|no|actually|well)[,. ]+)*"
+    r"(?:forget|ignore|disregard|strike|never ?mind) (?:about )?"
+    r"(?:(?:what|everything|all|anything)(?: that)? I(?:['’]ve| had)?(?: just| ever)?"
+    r" (?:said|told you|wrote|mentioned)(?: just now| before| earlier| above)?"
+    r"|that|my (?:last|previous) (?:message|statement|sentence|line))"
+    r"(?P<rest>(?:[,;:.!…—–-]+ ?|$).*)",
+    re.IGNORECASE,
+)
+_BACK_ZH = re.compile(
+    r"(?:(?:哦|啊|抱歉|不好意思|对不起|不对|请|算了)[，,。 ]*)*"
+    r"(?:(?:忘了?|忘掉|忽略|无视|别管|别理|撤回|收回)(?:掉|了)?我(?:刚才|刚刚|刚|之前|前面)?"
+    r"(?:说|讲|写)的?(?:话|那句话?|内容)?"
+    r"|就?当我(?:刚才|刚刚|刚|之前)?(?:没说过?|什么都没说)"
+    r"|我?(?:刚才|刚刚|刚|之前)(?:说|讲)的(?:话)?(?:不算数?|作废|不对))"
+    r"(?:吧|了)?(?P<rest>(?:[，,。！!；;：:] ?|$).*)"
+)
+
+
+def taken_back_instead(text: str, language: Language) -> str | None:
+    """ "Scratch that, I live in Lyon" for "Forget what I said, I live in Lyon", the words by which
+    a correction is known; None for other texts."""
+    if language == "zh":
+        match = _BACK_ZH.match(text) if _SIGNS_ZH.search(text) else None
+        return match and f"说错了{match['rest']}"
+    match = None if _SIGNS_EN.isdisjoint(spoken(text)) else _BACK_EN.match(text)
+    return match and f"Scratch that{match['rest']}"
+
+
+_SIGNS_EN = frozenset(("forget", "ignore", "disregard", "strike", "never", "nevermind"))
+_SIGNS_ZH = re.compile("[忘收撤]|忽略|无视|别[管理]|当我|[说讲]的")

@@ -6,8 +6,8 @@ not what it stands for.
 """
 
 GATE = 1
-EXTRACT = 13
-RESOLVE = 10
+EXTRACT = 14
+RESOLVE = 11
 ENRICH = 1
 LEXEMES = 1
 """Raise it when any text could get other lexemes: stores built with another one must be rebuilt."""

@@ -163,7 +163,12 @@ def test_what_puts_nothing_right_changes_nothing(texts: tuple[str, ...], stands:
             ["employer=Lego", "job_title=engineer"],
         ),
         ("I'm a designer at Lego.", "Oops, Volvo.", ["job_title=designer", "employer=Lego"]),
-        ("I work at Lego and live in Rome.", "I meant Volvo.", ["employer=Lego", "residence=Rome"]),
+        ("I work at Lego and live in Rome.", "I meant Acme.", ["employer=Lego", "residence=Rome"]),
+        (
+            "I work at Lego and live in Rome.",
+            "I meant Volvo.",
+            ["employer=Volvo", "residence=Rome"],
+        ),
         ("I have a cat named Mimi.", "Sorry, I meant a dog.", ["pet=Mimi"]),
         ("我在华为做产品经理。", "不对，是腾讯。", ["employer=腾讯", "job_title=产品经理"]),
         ("我在华为上班，做设计师。", "说错了，是腾讯。", ["employer=腾讯", "job_title=设计师"]),
@@ -220,6 +225,107 @@ def test_a_birthday_of_somebody_else_is_put_right_for_them(
         (now,) = [e for e in memories(list(order)) if e.attribute and e.status == "active"]
         assert (now.subject, now.attribute, now.value) == (subject, "birthday", birthday)
         assert now.text == told
+
+
+@pytest.mark.parametrize(
+    ("claim", "amendments", "withdrawn", "stands"),
+    [
+        ("I live in Rome.", ["I meant Oslo.", "No, I meant Nice."], "Oslo", "residence=Nice"),
+        ("I live in Rome.", ["I meant Oslo.", "No wait, Rome."], "Oslo", "residence=Rome"),
+        ("I'm 41.", ["Sorry, 42.", "No wait, 43."], "42", "age=43"),
+        ("I live in Rome.", ["I meant Oslo.", "I meant Nice.", "I meant Bergen."], "Nice",
+         "residence=Bergen"),
+        ("我住在北京。", ["说错了，是上海。", "不对，是广州。"], "上海", "residence=广州"),
+    ],
+)  # fmt: skip
+def test_what_put_a_turn_right_is_put_right_itself(
+    claim: str, amendments: list[str], withdrawn: str, stands: str
+) -> None:
+    for order in permutations(said(claim, *amendments)):
+        found = memories(list(order))
+        assert standing(found) == {stands}
+        assert withdrawn in {each.value for each in found if each.status == "retracted"}
+
+
+def test_a_turn_between_ends_the_chain_of_those_that_put_right() -> None:
+    texts = ("I live in Rome.", "I meant Oslo.", "How is the weather?", "No, I meant Nice.")
+    for order in permutations(said(*texts)):
+        assert standing(memories(list(order))) == {"residence=Oslo"}
+
+
+@pytest.mark.parametrize(
+    ("texts", "stands", "withdrawn"),
+    [
+        (("I live in Rome.", "Forget what I said, I live in Oslo."), "residence=Oslo", "Rome"),
+        (("I live in Rome.", "Forget what I just said. I live in Oslo."), "residence=Oslo", "Rome"),
+        (("I live in Rome.", "Ignore that, it's Oslo."), "residence=Oslo", "Rome"),
+        (("I live in Rome.", "Oh, disregard that, I live in Oslo."), "residence=Oslo", "Rome"),
+        (("我住在北京。", "忘了我刚才说的，我住在上海。"), "residence=上海", "北京"),
+        (("我住在北京。", "当我没说，是上海。"), "residence=上海", "北京"),
+        (("我住在北京。", "刚才说的不算，我住在上海。"), "residence=上海", "北京"),
+        (("I live in Rome.", "Forget it, I'm tired."), "residence=Rome", None),
+        (("I live in Rome.", "Never forget what I said."), "residence=Rome", None),
+        (("I live in Rome.", "Forget what they said, I live in Oslo."), "residence=Rome", None),
+        (("I live in Rome.", "Ignore that, Oslo is nicer."), "residence=Rome", None),
+        (("我住在北京。", "忘了他说的，我住在上海。"), "residence=北京", None),
+        (("我住在北京。", "算了，我累了。"), "residence=北京", None),
+    ],
+)
+def test_who_takes_back_what_was_said_says_what_is_right(
+    texts: tuple[str, ...], stands: str, withdrawn: str | None
+) -> None:
+    for order in permutations(said(*texts)):
+        found = memories(list(order))
+        assert standing(found) == {stands}
+        gone = [each.value for each in found if each.status == "retracted"]
+        assert gone == ([] if withdrawn is None else [withdrawn])
+
+
+@pytest.mark.parametrize(
+    ("claim", "stands", "others"),
+    [
+        ("I live in Lyon.", "residence=Lyon",
+         ("JSON", "YAML", "Python", "the API", "coffee", "French", "Excel", "PostgreSQL", "blue")),
+        ("I work at Lego.", "employer=Lego", ("JSON", "tea", "Paris", "German", "green")),
+        ("My name is Tom.", "name=Tom", ("JSON", "Paris", "pizza CSV", "beer")),
+        ("My wife is called Anna.", "spouse=Anna", ("XML", "GitHub", "wine")),
+        ("I'm allergic to nuts.", "allergy=nuts", ("JSON", "Paris", "Spanish", "a nurse")),
+        ("My favorite color is blue.", "favourite_color=blue", ("JSON", "Paris", "coffee")),
+        ("My favorite food is rice.", "favourite_food=rice", ("CSV", "Paris", "red")),
+        ("我住在北京。", "residence=北京", ("JSON", "咖啡", "英语", "表格", "红色", "微信")),
+        ("我在华为工作。", "employer=华为", ("JSON", "咖啡", "文件")),
+        ("我叫陈静。", "name=陈静", ("CSV", "咖啡")),
+        ("我对花生过敏。", "allergy=花生", ("北京", "英语", "JSON")),
+    ],
+)  # fmt: skip
+def test_a_value_of_another_sort_puts_nothing_right(
+    claim: str, stands: str, others: tuple[str, ...]
+) -> None:
+    for each in others:
+        amendment = f"I meant {each}." if claim.isascii() else f"说错了，是{each}。"
+        for order in permutations(said(claim, amendment)):
+            assert standing(memories(list(order))) == {stands}, amendment
+
+
+@pytest.mark.parametrize(
+    ("claim", "right", "stands"),
+    [
+        ("I live in Lyon.", "Villeurbanne", "residence=Villeurbanne"),
+        ("I live in Lyon.", "Orange", "residence=Lyon"),  # a color as well
+        ("I work at Lego.", "IBM", "employer=IBM"),
+        ("I work at Lego.", "GitHub", "employer=GitHub"),
+        ("I work at Lego.", "Volvo", "employer=Volvo"),
+        ("I'm allergic to nuts.", "pollen", "allergy=pollen"),
+        ("My favorite food is rice.", "fish", "favourite_food=fish"),
+        ("My favorite city is Rome.", "Paris", "favourite_city=Paris"),
+        ("My favorite book is Emma.", "Persuasion", "favourite_book=Persuasion"),
+        ("I like tea.", "Java", "likes=Java"),
+        ("我住在北京。", "石家庄", "residence=石家庄"),
+    ],
+)
+def test_a_value_that_the_slot_admits_does(claim: str, right: str, stands: str) -> None:
+    amendment = f"I meant {right}." if claim.isascii() else f"说错了，是{right}。"
+    assert standing(memories(said(claim, amendment))) == {stands}
 
 
 def test_it_must_come_soon_from_the_same_speaker_in_the_same_conversation() -> None:
@@ -294,6 +400,7 @@ _TEXTS = (
     "I live in Paris.", "I live in Ghent.", "I work at Lego.", "My mother lives in Porto.",
     "What's the weather?", "I like tea.", "I meant Lyon.", "Sorry, I meant Lyon, not Paris.",
     "Correction: Volvo.", "I mean coffee.", "我住在北京。", "说错了，是上海。", "ok",
+    "No, I meant Nice.", "No wait, Ghent.", "Forget what I said, I live in Oslo.",
     "I live in Ghent and work at Lego.", "不对，住在天津。", "I'm 41.", "Sorry, 42.",
 )  # fmt: skip
 
