@@ -11,6 +11,7 @@ import msgspec
 
 from memstream.processors.dates import DateSpan, find_dates
 from memstream.processors.lexemes import lexemes
+from memstream.recall.courtesies import is_courtesy
 from memstream.recall.slots import asked_attributes
 from memstream.schemas.attributes import Attributes, builtin
 from memstream.schemas.instants import OPEN_MICROS, to_micros
@@ -59,7 +60,8 @@ class Analysis(msgspec.Struct, frozen=True):
     of. Of a question of several lines, such as the last turns of a conversation, the last one asks
     when, and of which names and times; ``lines_ago`` tells how many lines before the last each word
     last stands (empty: in the last). ``asks_many``: its answer is a list. ``attributes`` are the
-    slots it asks for by their words ("what pets does she have"), most likely first.
+    slots it asks for by their words ("what pets does she have"), most likely first. ``courtesy``:
+    it asks for nothing ("thanks!").
     """
 
     words: tuple[str, ...]
@@ -69,6 +71,7 @@ class Analysis(msgspec.Struct, frozen=True):
     lines_ago: tuple[int, ...] = ()
     times: tuple[tuple[int, int], ...] = ()
     attributes: tuple[str, ...] = ()
+    courtesy: bool = False
 
 
 def analysed(query: str, as_of: datetime, attributes: Attributes | None = None) -> Analysis:
@@ -96,6 +99,7 @@ def analysed(query: str, as_of: datetime, attributes: Attributes | None = None) 
             if (each.start or each.end) and each.start_char >= last_start
         ),
         asked_attributes(words if len(lines) == 1 else lexemes(lines[-1]), attributes or builtin()),
+        is_courtesy(query),
     )
 
 

@@ -39,6 +39,8 @@ from memstream.schemas.scope import Scope
 
 FACTS: tuple[Kind, ...] = ("profile", "fact")
 """What holds for a while; the other kinds tell of what happened."""
+COURTESY = "a greeting, thanks or the like asks for nothing"
+"""Why nothing is looked for where that is all that was said."""
 SERVED_STATUSES: tuple[Status, ...] = ("active", "superseded")
 """What may be served. A superseded version still holds for the time in which it was valid; the
 validity filter keeps it out of the present."""
@@ -114,6 +116,7 @@ def recalled(
     if embedder is not None and vector is not None:
         levels = embedder.background.levels(vector)
     query = _index_query(request, asked, vector, settings)
+    query, abstained = (None, COURTESY) if asked.courtesy else (query, "")
     hits: Mapping[Channel, Sequence[Hit]] = {}
     ranking: list[Ranked] = []
     most = settings.limit if request.limit is None else request.limit
@@ -153,6 +156,7 @@ def recalled(
             "limited": limited,
         }
         trace = _trace(index, query, hits, stages, chosen, settings, ordered_by)
+        trace = msgspec.structs.replace(trace, abstained=abstained or trace.abstained)
     return Evidence(
         query=request.query,
         text=text,
@@ -164,6 +168,7 @@ def recalled(
         tokens=estimated_tokens(text) if text else 0,
         omitted=omitted,
         trace=trace,
+        abstained=abstained,
     )
 
 

@@ -78,6 +78,8 @@ class Evidence(msgspec.Struct, frozen=True):
     context: str = ""
     trace: Trace | None = None
     """How it came about, where it was asked to be explained."""
+    abstained: str = ""
+    """Why nothing was looked for, in words; empty where it was."""
 
     def __bool__(self) -> bool:
         return bool(self.items)

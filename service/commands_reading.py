@@ -149,6 +149,8 @@ def recall(
         _print_trace(evidence.trace)
     if evidence:
         typer.echo(shown_lines(evidence.text))
+    elif evidence.abstained and evidence.trace is None:
+        note(f"nothing served: {evidence.abstained}")
     note(_served(evidence))
 
 
