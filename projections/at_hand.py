@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right, insort
 from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 from memstream.projections.queries import LATEST, IndexQuery, rounds
 from memstream.projections.sketches import Sketch
@@ -49,17 +50,23 @@ class AtHand:
         """What of a scope the query lets through and was said in any of the windows,
         [first, last], which are in order and apart; in the order of time."""
         every = self._told.get(scope, [])
-        sketch_of, statuses, at = self.sketches, query.statuses, query.valid_at
         found: list[Told] = []
         for first, last in windows:
             start = bisect_left(every, first, key=_instant)
-            for each in every[start : bisect_right(every, last, lo=start, key=_instant)]:
-                sketch = sketch_of[each[1]]
-                if sketch.status in statuses and (
-                    at is None or sketch.valid_from <= at < sketch.valid_to
-                ):
-                    found.append(each)
-        return found
+            found += every[start : bisect_right(every, last, lo=start, key=_instant)]
+        return self.let_through(query, found)
+
+    def let_through(self, query: IndexQuery, found: Sequence[tuple[Any, int]]) -> list[Any]:
+        """Those of points of the query's scopes, each with its name in the second place, that the
+        query lets through (see ``answers``)."""
+        sketch_of, statuses, at = self.sketches.get, query.statuses, query.valid_at
+        return [
+            each
+            for each in found
+            if (sketch := sketch_of(each[1])) is not None
+            and sketch.status in statuses
+            and (at is None or sketch.valid_from <= at < sketch.valid_to)
+        ]
 
 
 def answers(query: IndexQuery) -> bool:

@@ -26,11 +26,19 @@ OF_A_SKETCH = ("bm25", "sketch")
 
 
 def requests(
-    query: IndexQuery, channels: Sequence[Channel], limit: int, *, alone: bool = False
+    query: IndexQuery,
+    channels: Sequence[Channel],
+    limit: int,
+    *,
+    alone: bool = False,
+    of_scopes: bool = False,
 ) -> list[edge.QueryRequest]:
     """One engine request per channel, for ids and scores alone. Where the tenant is ``alone`` in
-    the shard its IDF is that of the shard, which the engine has at hand."""
-    condition = _filter(query)
+    the shard its IDF is that of the shard, which the engine has at hand. ``of_scopes`` asks for all
+    that there is of the query's scopes, whatever else it demands."""
+    condition = edge.Filter(must=[matches_any("scope", query.scopes)])
+    if not of_scopes:
+        condition = _filter(query)
     wanted: list[edge.QueryRequest] = []
     for channel in channels:
         params = None

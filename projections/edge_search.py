@@ -53,6 +53,8 @@ SKETCHES_KEPT = 1 << 16
 MEMORIES_KEPT = 1 << 12
 """About 4 KB each, so 16 MB when full."""
 _AROUND_A_PLACE = 64
+_AT_HAND, _AT_HAND_OF = 2, 3
+"""So many points of a scope, of so many, are taken to be let through."""
 _AT_ONCE = 5_000
 _Result = TypeVar("_Result")
 
@@ -76,14 +78,14 @@ class EdgeSearch:
     def search(self, query: IndexQuery) -> Answer:
         """The best ``query.limit`` memories of every channel."""
         self._prepare()
-        wanted = requests(
-            query, query.channels, asked_at_first(query), alone=self._tenants == {query.tenant}
+        scored_in = (
+            self._scored(query, query.channels, asked_at_first(query))
+            if self._at_hand is None or not answers(query)
+            else self._scored_at_hand(query, self._at_hand)
         )
-        batch = edge.QueryBatchRequest(wanted)
-        found = self._call(partial(self._shard.query_batch, batch))
         ranked: dict[Channel, Sequence[Scored]] = {
-            channel: best(query, scored_of(points), partial(self._more, query, channel))
-            for channel, points in zip(query.channels, found, strict=True)
+            channel: best(query, scored, partial(self._more, query, channel))
+            for channel, scored in zip(query.channels, scored_in, strict=True)
         }
         names = dict.fromkeys(name for scored in ranked.values() for _, name in scored)
         sketch_of = self._sketched(query, names, {})
@@ -261,9 +263,37 @@ class EdgeSearch:
             self._sketches.put(name, sketch)
         return known | made
 
+    def _scored_at_hand(self, query: IndexQuery, at_hand: AtHand) -> list[list[Scored]]:
+        """What ``_scored`` gives, in half the time: the engine is asked for more of the scopes,
+        without the other conditions, and their sketches tell what the query lets through. A channel
+        where too little of it is let through is asked again."""
+        asked = asked_at_first(query)
+        limit = asked * _AT_HAND_OF // _AT_HAND
+        found = self._scored(query, query.channels, limit, of_scopes=True)
+        through = [at_hand.let_through(query, scored)[:asked] for scored in found]
+        return [
+            self._more(query, channel, asked)
+            if len(scored) == limit and len(left) < asked
+            else left
+            for channel, scored, left in zip(query.channels, found, through, strict=True)
+        ]
+
     def _more(self, query: IndexQuery, channel: Channel, limit: int) -> list[Scored]:
-        (request,) = requests(query, (channel,), limit, alone=self._tenants == {query.tenant})
-        return scored_of(self._call(partial(self._shard.query, request)))
+        return self._scored(query, (channel,), limit)[0]
+
+    def _scored(
+        self,
+        query: IndexQuery,
+        channels: Sequence[Channel],
+        limit: int,
+        *,
+        of_scopes: bool = False,
+    ) -> list[list[Scored]]:
+        """The best ``limit`` points of each channel; see ``requests``."""
+        alone = self._tenants == {query.tenant}
+        wanted = requests(query, channels, limit, alone=alone, of_scopes=of_scopes)
+        batch = edge.QueryBatchRequest(wanted)
+        return [scored_of(each) for each in self._call(partial(self._shard.query_batch, batch))]
 
     def _retrieved(
         self, ids: list[Any], vectors: Sequence[str] = (), fields: Sequence[str] = ()

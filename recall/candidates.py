@@ -17,7 +17,7 @@ Values = NDArray[np.float64]
 
 
 class Candidates:
-    """A table with a row for each memory, in the order of their points' ids.
+    """A table with a row for each memory, in the order in which they were added.
 
     ``sketches`` of the memories; ``counts`` [n, words]: how often each word asked for stands in
     them; ``lengths`` [n]: how many words they have; ``told`` [n]: whether they are episodes;
@@ -44,23 +44,30 @@ class Candidates:
         return len(self.sketches)
 
     def add(self, sketches: Iterable[Sketch]) -> None:
-        """Adds those that are not there yet. Rows change their numbers."""
-        fresh = {each.point: each for each in sketches if each.point not in self._row_of}
-        if not fresh:
+        """Adds those that are not there yet."""
+        row_of, new = self._row_of, []
+        for each in sketches:
+            if each.point not in row_of:
+                row_of[each.point] = len(row_of)
+                new.append(each)
+        if not new:
             return
-        new = list(fresh.values())
-        every = self.sketches + new
-        names = [each.point for each in every]
-        order = sorted(range(len(every)), key=names.__getitem__)
-        self.sketches = [every[row] for row in order]
-        self._row_of = {names[row]: at for at, row in enumerate(order)}
+        self.sketches += new
         counts, lengths = self._counted(new)
-        told = np.array([each.told for each in new])
-        gained = np.array(self._gained(new))
-        self.counts = np.concatenate((self.counts, counts)).take(order, axis=0)
-        self.lengths = np.concatenate((self.lengths, lengths)).take(order)
-        self.told = np.concatenate((self.told, told)).take(order)
-        self.gained = np.concatenate((self.gained, gained)).take(order)
+        self.counts = np.concatenate((self.counts, counts))
+        self.lengths = np.concatenate((self.lengths, lengths))
+        self.told = np.concatenate((self.told, [each.told for each in new]))
+        self.gained = np.concatenate((self.gained, self._gained(new)))
+
+    def order(self, scores: Values) -> NDArray[np.intp]:
+        """The rows, best first; of equal ones first the one whose point has the lesser id."""
+        order = np.argsort(-scores, kind="stable")
+        best = scores[order]
+        if (best[1:] == best[:-1]).any():
+            points = [each.point for each in self.sketches]
+            rows = sorted(order.tolist(), key=lambda row: (-scores[row], points[row]))
+            return np.array(rows, dtype=np.intp)
+        return order
 
     def rows(self, sketches: Iterable[Sketch]) -> list[int]:
         """The rows of memories that were added."""

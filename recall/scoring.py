@@ -55,13 +55,13 @@ def weighed(
         scores += weight * ((1 - share) * own + share * _relative(_sittings(own, together)))
     scores = scores / sum(weights) if sum(weights) else scores
     scores += candidates.gained
-    order = np.argsort(-scores, kind="stable")
+    order = candidates.order(scores)
     many = candidates.asked.asks_many
     repeat = settings.list_repeat_weight if many else settings.repeat_weight
     if repeat:
         better = np.tril(together[np.ix_(order, order)], -1).sum(axis=1)
         scores[order] -= repeat * better
-        order = np.argsort(-scores, kind="stable")
+        order = candidates.order(scores)
     return list(zip(scores[order].tolist(), order.tolist(), strict=True))
 
 
@@ -118,8 +118,11 @@ def _together(sketches: Sequence[Sketch], settings: Settings) -> Values:
 
 def _sittings(scores: Values, together: Values) -> Values:
     """For each memory the sum of the best few of its sitting."""
-    of_others = together * scores[None, :]
-    if of_others.shape[1] > _OF_A_SITTING:
-        of_others = np.partition(of_others, -_OF_A_SITTING, axis=1)[:, -_OF_A_SITTING:]
-    result: Values = of_others.sum(axis=1)
-    return result
+    left = together * scores
+    rows = np.arange(len(scores))
+    total = np.zeros(len(scores))
+    for _ in range(min(_OF_A_SITTING, len(scores))):
+        best = left.argmax(axis=1)
+        total += left[rows, best]
+        left[rows, best] = 0.0
+    return total
