@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left, bisect_right, insort
+from bisect import bisect_left, insort
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -52,8 +52,8 @@ class AtHand:
         every = self._told.get(scope, [])
         found: list[Told] = []
         for first, last in windows:
-            start = bisect_left(every, first, key=_instant)
-            found += every[start : bisect_right(every, last, lo=start, key=_instant)]
+            start = bisect_left(every, (first, 0))
+            found += every[start : bisect_left(every, (last + 1, 0), lo=start)]
         return self.let_through(query, found)
 
     def let_through(self, query: IndexQuery, found: Sequence[tuple[Any, int]]) -> list[Any]:
@@ -76,7 +76,3 @@ def answers(query: IndexQuery) -> bool:
         and (query.kinds, query.entities, query.since, query.until) == (None,) * 4
         and not rounds(query)
     )
-
-
-def _instant(each: Told) -> int:
-    return each[0]

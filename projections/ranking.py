@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left, bisect_right
+from bisect import bisect_left
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
@@ -99,20 +99,19 @@ def nearest(
     """Of (instant, point) in the order of time, those of the first ``count`` moments before or
     after ``at``, nearest first."""
     found: list[tuple[int, Any]] = []
-    start = bisect_left(told, at, key=_instant) if back else bisect_right(told, at, key=_instant)
+    # A pair is less than any that begins alike and is longer, so no key is needed.
+    before: Any = (at if back else at + 1,)
+    start = bisect_left(told, before)
     moments = 0
     last: int | None = None
-    for instant, point in reversed(told[:start]) if back else told[start:]:
+    for place in range(start - 1, -1, -1) if back else range(start, len(told)):
+        instant = told[place][0]
         if instant != last:
             moments, last = moments + 1, instant
         if moments > count or abs(instant - at) > within:
             break
-        found.append((instant, point))
+        found.append(told[place])
     return found
-
-
-def _instant(each: tuple[int, Any]) -> int:
-    return each[0]
 
 
 def of_moments(

@@ -12,7 +12,7 @@ frequencies are known, give it back by least squares.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -57,11 +57,15 @@ def covered(candidates: Candidates, idf: Values, windows: Windows) -> Values:
 class Windows:
     """What stands beside what: for each of the sketches those at the moments a few steps away.
 
-    ``beside`` gives the weight of the moment so many steps later (earlier where negative).
+    ``before`` and ``after`` give the weights of the moments on each side, the nearest first.
     """
 
     def __init__(
-        self, sketches: Sequence[Sketch], thread: Thread, beside: Mapping[int, float]
+        self,
+        sketches: Sequence[Sketch],
+        thread: Thread,
+        before: Sequence[float],
+        after: Sequence[float],
     ) -> None:
         known = thread.moments()
         self.empty = not known
@@ -73,18 +77,20 @@ class Windows:
             if sketch.at in instants:
                 rows_of.setdefault(moment_of(sketch), []).append(row)
         said_at = {moment: _said_there(rows, sketches) for moment, rows in rows_of.items()}
-        cells = [
-            (row, other, weight * share)
-            for moment, rows in rows_of.items()
-            for steps, weight in beside.items()
-            if (near := thread.beside(moment, steps)) is not None
-            for other, share in said_at.get(near, ())
-            for row in rows
-        ]
+        cells: list[tuple[int, int, float]] = []
+        for moment, rows in rows_of.items():
+            for joined, weights in ((thread.before, before), (thread.after, after)):
+                near = moment
+                for weight in weights:
+                    if near not in joined:
+                        break
+                    near = joined[near]
+                    for other, share in said_at.get(near, ()):
+                        cells += [(row, other, weight * share) for row in rows]
         self._weights = np.zeros((len(sketches), len(sketches)))
         if cells:
-            rows, others, weights = zip(*cells, strict=True)
-            self._weights[rows, others] = weights
+            of, others, worth = zip(*cells, strict=True)
+            self._weights[of, others] = worth
 
     def spread(self, values: Values) -> Values:
         """What each row gains of the rows at the moments beside its own: their sum, weighted."""

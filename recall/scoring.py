@@ -35,7 +35,7 @@ def weighed(
     if not len(candidates):
         return []
     together = _together(candidates.sketches, settings)
-    windows = Windows(candidates.sketches, thread, _SURROUNDINGS)
+    windows = Windows(candidates.sketches, thread, _BEFORE, _AFTER)
     worth = _faded(idf, candidates.asked.lines_ago, settings)
     vague = settings.vague_weight and _vagueness(candidates, worth, settings)
     moved = min(settings.vague_weight * vague, settings.lexical_weight)
@@ -83,7 +83,7 @@ def _vagueness(candidates: Candidates, worth: Values, settings: Settings) -> flo
     return max(0.0, 1 - held / settings.clear_coverage)
 
 
-_SURROUNDINGS = {-1: 0.5, -2: 0.4, 1: 0.3}
+_BEFORE, _AFTER = (0.5, 0.4), (0.3,)
 """The weights of the moments beside a memory: what was said before it says what it is about."""
 
 

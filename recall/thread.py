@@ -23,8 +23,9 @@ class Thread:
     def __init__(
         self, places: Sequence[Place], around: Sequence[Surroundings], *, apart: int
     ) -> None:
-        self._before: dict[Place, Place] = {}
-        self._after: dict[Place, Place] = {}
+        self.before: dict[Place, Place] = {}
+        """The moment before each; ``after``: the one after it. Unknown ones are left out."""
+        self.after: dict[Place, Place] = {}
         for place, told in zip(places, around, strict=True):
             earlier = dict.fromkeys(moment_of(each) for each in told.before)
             later = dict.fromkeys(moment_of(each) for each in told.after)
@@ -34,25 +35,17 @@ class Thread:
         last: Place | None = None
         for moment in row:
             if last is not None and moment.at - last.at <= apart:
-                self._before[moment] = last
-                self._after[last] = moment
+                self.before[moment] = last
+                self.after[last] = moment
             last = moment
 
     def moments(self) -> set[Place]:
         """All moments that are joined to another."""
-        return self._before.keys() | self._after.keys()
-
-    def beside(self, moment: Place, steps: int) -> Place | None:
-        """The moment so many steps later, or earlier where negative; None where it is unknown."""
-        joined = self._after if steps > 0 else self._before
-        at: Place | None = moment
-        for _ in range(abs(steps)):
-            at = None if at is None else joined.get(at)
-        return at
+        return self.before.keys() | self.after.keys()
 
     def joined(self, one: Place, other: Place) -> bool:
         """Whether the two moments are in one unbroken row."""
-        joined = self._after if one.at < other.at else self._before
+        joined = self.after if one.at < other.at else self.before
         at: Place | None = one
         while at is not None and at != other and (at.at < other.at) == (one.at < other.at):
             at = joined.get(at)

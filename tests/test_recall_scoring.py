@@ -157,7 +157,7 @@ def test_covering_another_word_counts_for_more_than_repeating_one() -> None:
     both = told(1, "torn kite")
     twice = told(2, "kite kite")
     candidates, _ = found(["kite", "torn"], [both, twice])
-    alone = Windows(candidates.sketches, Thread((), (), apart=0), {})
+    alone = Windows(candidates.sketches, Thread((), (), apart=0), (), ())
     score = covered(candidates, np.array([1.0, 1.0]), alone)
     assert score[0] > score[1]
 
@@ -167,14 +167,14 @@ def test_moments_with_something_unknown_between_them_are_not_joined() -> None:
     places = [moment_of(row[at]) for at in (1, 5)]
     around = [Surroundings((row[0],), (row[2],)), Surroundings((row[4],), ())]
     thread = Thread(places, around, apart=round(MINUTE.total_seconds() * 1e6))
-    assert thread.beside(places[0], -1) == moment_of(row[0])
-    assert thread.beside(moment_of(row[0]), 2) == moment_of(row[2])
-    assert thread.beside(moment_of(row[2]), 1) is None
-    assert thread.beside(places[1], -1) == moment_of(row[4])
+    assert thread.before[places[0]] == moment_of(row[0])
+    assert thread.after[thread.after[moment_of(row[0])]] == moment_of(row[2])
+    assert moment_of(row[2]) not in thread.after
+    assert thread.before[places[1]] == moment_of(row[4])
     assert thread.joined(moment_of(row[0]), moment_of(row[2]))
     assert not thread.joined(moment_of(row[2]), moment_of(row[4]))
     closer = Thread(places, around, apart=1)
-    assert closer.beside(places[0], -1) is None
+    assert places[0] not in closer.before
 
 
 class Asked:
