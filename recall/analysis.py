@@ -61,7 +61,7 @@ class Analysis(msgspec.Struct, frozen=True):
     when, and of which names and times; ``lines_ago`` tells how many lines before the last each word
     last stands (empty: in the last). ``asks_many``: its answer is a list. ``attributes`` are the
     slots it asks for by their words ("what pets does she have"), most likely first. ``courtesy``:
-    it asks for nothing ("thanks!").
+    it asks for nothing ("thanks!"). ``numbers`` are those of its words, where it names no date.
     """
 
     words: tuple[str, ...]
@@ -72,6 +72,7 @@ class Analysis(msgspec.Struct, frozen=True):
     times: tuple[tuple[int, int], ...] = ()
     attributes: tuple[str, ...] = ()
     courtesy: bool = False
+    numbers: tuple[str, ...] = ()
 
 
 def analysed(query: str, as_of: datetime, attributes: Attributes | None = None) -> Analysis:
@@ -100,6 +101,7 @@ def analysed(query: str, as_of: datetime, attributes: Attributes | None = None) 
         ),
         asked_attributes(words if len(lines) == 1 else lexemes(lines[-1]), attributes or builtin()),
         is_courtesy(query),
+        () if dates else tuple(each for each in words if each.isascii() and each.isdigit()),
     )
 
 

@@ -73,6 +73,16 @@ class Candidates:
         """The rows of memories that were added."""
         return [self._row_of[each.point] for each in sketches]
 
+    def holding(self, words: Sequence[str]) -> list[str]:
+        """The points of the memories that hold one of the words asked for."""
+        columns = [self.asked.words.index(each) for each in words]
+        rows = np.flatnonzero(self.counts[:, columns].any(axis=1))
+        return [self.sketches[row].point for row in rows]
+
+    def forget(self, point: str, words: Sequence[str]) -> None:
+        """From now on the memory holds none of these of the words asked for."""
+        self.counts[self._row_of[point], [self.asked.words.index(each) for each in words]] = 0
+
     def _counted(self, sketches: Sequence[Sketch]) -> tuple[Values, Values]:
         """How often each word stands in each memory, read back from its lexical vector: a weight
         is a word's frequency, saturated (see ``sparse_weights``)."""

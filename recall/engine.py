@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
+from functools import partial
 from itertools import islice
 from typing import Protocol
 
@@ -31,6 +32,7 @@ from memstream.recall.settings import Settings
 from memstream.recall.slots import MOST_WORDS
 from memstream.recall.thread import Thread, moment_of
 from memstream.recall.trace import Stage, traced
+from memstream.recall.unsaid import Unsaid
 from memstream.schemas.attributes import Attributes
 from memstream.schemas.errors import UnsupportedFilter
 from memstream.schemas.instants import to_micros
@@ -247,11 +249,15 @@ def _chosen(
     them, in one order, without those that are worth little beside the best. Facts say what they say
     without their neighbours."""
     vouched = _above_floor(hits, levels, settings)
+    unsaid = Unsaid(asked.numbers, partial(index.read, query))
+    if asked.numbers and "bm25" in vouched:
+        vouched["bm25"] = _held(vouched["bm25"], asked, unsaid, settings)
     candidates = Candidates(asked, settings)
     candidates.add(hit.sketch for channel in sorted(vouched) for hit in vouched[channel])
     lexical = vouched.get("bm25", [])
     rows = candidates.rows(hit.sketch for hit in lexical)
     idf = idf_of(candidates, rows, [hit.score for hit in lexical])
+    unsaid.forgotten(candidates)
     if not near_enough(hits, levels, settings) and not answerable(
         vouched, candidates, rows, idf, settings
     ):
@@ -269,6 +275,7 @@ def _chosen(
             for sketch in (*each.before, *each.after)
             if sketch.told and thread.joined(place, moment_of(sketch))
         )
+        unsaid.forgotten(candidates)
         ranked = weighed(vouched, candidates, thread, idf, settings)
     found = _found(vouched)
     told_of = candidates.sketches
@@ -282,6 +289,15 @@ def _chosen(
         for rank, (score, row) in enumerate(ranked, start=1)
         if score >= least
     ]
+
+
+def _held(hits: Sequence[Hit], asked: Analysis, unsaid: Unsaid, settings: Settings) -> list[Hit]:
+    """The lexical hits of memories that hold a word of the question which was said."""
+    candidates = Candidates(asked, settings)
+    candidates.add(hit.sketch for hit in hits)
+    unsaid.forgotten(candidates)
+    held = candidates.counts.sum(axis=1)[candidates.rows(hit.sketch for hit in hits)]
+    return [hit for hit, words in zip(hits, held.tolist(), strict=True) if words]
 
 
 def _read(index: Index, query: IndexQuery | None, ranked: Sequence[Ranked]) -> list[Item]:
