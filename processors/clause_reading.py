@@ -227,10 +227,11 @@ class SentenceReading:
         """The name in "Hi, I'm Anna", unless it is a word that only looks like one."""
         match = self._forms.introduction.match(self._text)
         clause = None if match is None else self._clause_at(match.start("name"))
-        if match is None or clause is None or not clause.alive or clause.negated or known:
+        if match is None or clause is None or not clause.alive or clause.negated:
             return []
         name = match.group("name")
-        if not is_name_like(name, self._book):
+        inside = any(fact.start < match.end("name") and fact.attribute for fact in known)
+        if inside or not is_name_like(name, self._book):
             return []
         return [
             Fact(

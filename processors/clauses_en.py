@@ -64,6 +64,8 @@ def _split(words: Words, dated: Dated, quoted: frozenset[int], book: Rulebook) -
                 or _starts_clause(words, _after_dates(words, following, dated, book), book)
                 or (len(clause.spoken) == 1 and clause.spoken.raw[0][:1].isupper())
                 or (asks and bool(questions.length_at(norm, following)))
+                or book.phrase_list("project_openings").length_at(norm, following) > 0
+                or (after in _ORDERS and clause.spoken.norm[:1] not in _PURPOSES)
                 or _ends_in_filler(words, following, book)
                 or _is_filler(clause.spoken, book)
             )
@@ -100,6 +102,9 @@ def _carry_dates(found: list[Clause], words: Words, dated: Dated, book: Rulebook
 _ENDS = frozenset(
     (";", ":", "—", "–", "--", "...", "…", "(", ")", "!", "?", ".", "*", "~", "-", "•")
 )
+_ORDERS = frozenset(("use", "run"))
+_PURPOSES = (["to"], ["for"], ["always"])
+"""What an order ends that only its comma parts from what it is for: "To test, run X"."""
 _LOOSE = frozenset(("-", "–", "--", ".", "*", "~", "•"))
 
 

@@ -208,7 +208,7 @@ def _after_openers(clause: Clause, spoken: Words, start: int, book: Rulebook) ->
 
 def _subject_at(clause: Clause, spoken: Words, start: int, book: Rulebook, speaker: Speaker) -> int:
     norm = spoken.norm
-    for pronoun in ("我们", "咱们", "我"):
+    for pronoun in ("我们", "咱们", "咱", "我", "本人", "俺"):
         size = len(pronoun)
         if "".join(norm[start : start + size]) != pronoun:
             continue
@@ -226,7 +226,7 @@ def _subject_at(clause: Clause, spoken: Words, start: int, book: Rulebook, speak
                 at += _name_at(clause, spoken, at, book)
                 clause.name, clause.who = clause.who, who
             return at - start
-        clause.subject = "self" if pronoun == "我" else "we"
+        clause.subject = "we" if pronoun.startswith(("我们", "咱")) else "self"
         clause.who = speaker.name
         return size
     return _name_at(clause, spoken, start, book)

@@ -218,11 +218,12 @@ def month_day(self: Points, i: int) -> Match:
     day, j = found
     if (words[j] in UNITS and words[j - 1].isdigit()) or words[j] in ("am", "pm", "o"):
         return None
-    if words[i] in ("may", "march") and not tokens.capital(i) and words[j] not in AFTER_DAY:
+    later = self.year_after(j)
+    verb = words[i] in ("may", "march") and not tokens.capital(i)
+    if verb and words[j] not in AFTER_DAY and not later:
         return None
     whole = inside(day_in_year(MONTHS[words[i]], day))
     assert isinstance(whole, Open)
-    later = self.year_after(j)
     return (with_year(whole, later[0]), later[1]) if later else (whole, j)
 
 

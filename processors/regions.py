@@ -8,7 +8,7 @@ import msgspec
 
 from memstream.processors.rule_files import Rule
 from memstream.processors.rules import Rulebook
-from memstream.processors.words import Words
+from memstream.processors.words import Words, is_picture
 
 
 class Value(msgspec.Struct, frozen=True, gc=False):
@@ -53,7 +53,8 @@ class Region:
         reasons = self.book.phrase_list("reasons")
         for at in range(start, end):
             gap = self.text[self.words.end[at - 1] : self.words.start[at]] if at > start else ""
-            if gap.strip() and gap.strip().lower() not in self.book.labels:
+            unread = gap.strip().lower()
+            if unread and unread not in self.book.labels and not is_picture(unread):
                 return at
             if at == start and norm[at] not in self.rule.stops:
                 continue

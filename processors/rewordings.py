@@ -54,7 +54,10 @@ def plainly(text: str, language: Language) -> str | None:
     else:
         likely = "过敏" in text or "医" in text or "大夫" in text
     if not likely:
-        return None
+        return _command(text, language)
+    also = _ALSO.sub(r"\g<said> and I'm \g<more>", text) if language == "en" else text
+    if also != text:
+        return also
     told = (_DOCTOR_EN if language == "en" else _DOCTOR_ZH).match(text)
     if told is not None:
         return told["said"][0].upper() + told["said"][1:]
@@ -93,3 +96,29 @@ def taken_back_instead(text: str, language: Language) -> str | None:
 
 _SIGNS_EN = frozenset(("forget", "ignore", "disregard", "strike", "never", "nevermind"))
 _SIGNS_ZH = re.compile("[忘收撤]|忽略|无视|别[管理]|当我|[说讲]的")
+
+
+def _command(text: str, language: Language) -> str | None:
+    """A command after its label ("Unit tests: `make check`") as a sentence; None where none is."""
+    if ":" not in text and "：" not in text:
+        return None
+    labelled = _LABEL_EN.match(text) or _LABEL_ZH.match(text)
+    if labelled is None:
+        return None
+    form = "Run the tests with {}" if language == "en" else "跑测试用{}"
+    return form.format(labelled["command"])
+
+
+_ALSO = re.compile(
+    r"(?P<said>\bI(?:['’]m| am) (?!not\b)[^,.;!?]{2,40}?),? and (?:also )?"
+    r"(?P<more>(?:(?:severely|highly|mildly) )?allergic to\b)",
+    re.IGNORECASE,
+)
+_LABEL_EN = re.compile(
+    r"(?:to )?(?:(?:run|running|execute) (?:the |all |our )?)?(?:(?:unit|integration) )?tests?"
+    r"(?: suite)?(?: with| command)?\s*:\s*(?P<command>`[^`]+`[.!]?)$",
+    re.IGNORECASE,
+)
+_LABEL_ZH = re.compile(
+    r"(?:(?:跑|运行|执行)?(?:单元|集成)?测试(?:用|的?命令)?)\s*[:：]\s*(?P<command>`[^`]+`。?)$"
+)

@@ -13,6 +13,7 @@ from datetime import datetime
 
 import msgspec
 
+from memstream.processors import elisions
 from memstream.processors.clauses import Speaker
 from memstream.processors.facts import CONTRARY, WITH_IT, Fact
 from memstream.processors.introductions import REACH
@@ -56,6 +57,8 @@ class TurnReading:
             statement = self._statements[language_of(sentence.text)].read(
                 sentence, speaker, anchor, correcting=correcting
             )
+            if not statement.facts and not correcting:
+                statement = self._elided(found, at, speaker, anchor) or statement
             read[place] = statement
             if at and not statement.facts:
                 before = [each.text for each in found[max(0, at - REACH) : at]]
@@ -91,6 +94,28 @@ class TurnReading:
         return self._last_of_each_slot(
             _with_districts(_with_what_it_replaces(needed)), found, left
         ), left
+
+    def _elided(
+        self, found: Sequence[Sentence], at: int, speaker: Speaker, anchor: datetime | None
+    ) -> Statement | None:
+        """What a sentence states that leaves out the speaker as its subject, at the beginning of a
+        turn or after one that is about the speaker. None where it states anything else too."""
+        sentence = found[at]
+        language = language_of(sentence.text)
+        text = elisions.elided(sentence.text, language)
+        if text is None or sentence.quotes:
+            return None
+        if at and not elisions.of_the_speaker(found[at - 1].text, language):
+            return None
+        said = self._statements[language].read(
+            reworded(sentence, text), speaker, anchor, correcting=False
+        )
+        own = all(fact.subject == speaker.name for fact in said.facts)
+        if not (said.facts and said.covered and own):
+            return None
+        end = len(sentence.text)
+        facts = tuple(msgspec.structs.replace(each, start=0, end=end) for each in said.facts)
+        return msgspec.structs.replace(said, facts=facts)
 
     def _without_slots_of(
         self, facts: list[tuple[Sentence, Fact]], right: Sequence[Fact]

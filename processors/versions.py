@@ -5,8 +5,8 @@ They stand apart from the processors because a command that only reads needs the
 not what it stands for.
 """
 
-GATE = 1
-EXTRACT = 14
+GATE = 2
+EXTRACT = 15
 RESOLVE = 11
 ENRICH = 1
 LEXEMES = 1

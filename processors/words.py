@@ -4,7 +4,7 @@ English words are split from their clitics ("I'm", "don't"), lower-cased, and co
 without an apostrophe are opened ("dont"); the full stop of an abbreviation belongs to its word
 ("St." is the word ``st``). Chinese characters are one word each, so that no rule hangs on how a
 segmenter cuts a sentence; Latin words inside Chinese stay whole. In both, text between backticks is
-the word ``@code`` and a secret that capture cut out is ``@redacted``.
+the word ``@code`` and a secret that capture cut out is ``@redacted``; emoji are no words.
 """
 
 from __future__ import annotations
@@ -53,6 +53,8 @@ def split_words(language: Literal["en", "zh"], text: str) -> Words:
         start, end = match.span()
         norm = raw.lower()
         kind = match.lastgroup
+        if is_picture(raw):
+            continue
         if raw == "." and english and _is_abbreviated(words, text, start):
             words.raw[-1] += raw
             words.end[-1] = end
@@ -91,6 +93,11 @@ def _is_abbreviated(words: Words, text: str, at: int) -> bool:
         return False
     rest = text[at + 1 : at + 41]
     return rest[:1].isspace() and bool(rest.strip()) and not stop_ends(words.raw[-1], rest)
+
+
+def is_picture(text: str) -> bool:
+    """Whether a text is nothing but emoji and what joins them; they are no words."""
+    return not text.isascii() and _PICTURES.fullmatch(text) is not None
 
 
 def is_capital(word: str) -> bool:
@@ -174,6 +181,7 @@ _CHINESE = re.compile(
     + r"|\d+(?:[.:：]\d+)*%?|\S",
     re.ASCII,
 )
+_PICTURES = re.compile("[\u200d\u2600-\u27bf\u2b00-\u2bff\ufe0f\U0001f000-\U0001faff]+")
 _OPENED: dict[str, tuple[str, str]] = {
     "ca": ("can", ""),
     "wo": ("will", ""),

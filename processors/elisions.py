@@ -1,0 +1,85 @@
+"""Sentences whose subject is left out, as people do who speak of themselves: "Just moved to Lyon",
+对花生过敏."""
+
+from __future__ import annotations
+
+import re
+
+from memstream.processors.rule_files import Language
+
+__all__ = ["elided", "of_the_speaker"]
+
+
+def elided(text: str, language: Language) -> str | None:
+    """The sentence with the speaker as its subject, where it leaves that out as people do who speak
+    of themselves ("Just moved to Lyon", 对花生过敏); None for every other one."""
+    if "?" in text or "？" in text:
+        return None
+    if language == "zh":
+        fits = (
+            len(text) <= _LONGEST_ELIDED_ZH and _ELIDED_ZH.match(text) and not _ASKED.search(text)
+        )
+        return f"我{text}" if fits else None
+    if len(text) > _LONGEST_ELIDED_EN or not text.isascii():
+        return None
+    for form, opening in _ELIDED_EN:
+        match = form.match(text)
+        if match is not None:
+            said = text[match.start("said") :]
+            return f"{opening}{said[0].lower()}{said[1:]}"
+    return None
+
+
+def of_the_speaker(text: str, language: Language) -> bool:
+    """Whether a sentence speaks of nobody but the speaker, so that the next may leave him out."""
+    first, others = (_SELF_EN, _OTHERS_EN) if language == "en" else (_SELF_ZH, _OTHERS_ZH)
+    return first.search(text) is not None and others.search(text) is None
+
+
+_LONGEST_ELIDED_EN = 90
+_LONGEST_ELIDED_ZH = 24
+_FIRST_EN = r"(?:(?:so|ok|okay|yes|yeah|hey|hi|btw|update|well)[,:]? )*"
+_ELIDED_EN = (
+    (
+        re.compile(
+            rf"{_FIRST_EN}(?P<said>(?:(?:just|recently|also|finally|actually) )?"
+            r"(?:moved|relocated|settled|joined|became|started (?:a|work|my|as|at)"
+            r"|got (?:a|promoted|hired|my)|used to live"
+            r"|grew up|can(?:['’]?t|not) (?:stand|bear)|don['’]?t (?:like|eat)|dislike"
+            r"|live in|work (?:at|for|as)"
+            r"|(?:really |absolutely |totally )?(?:love|hate|enjoy|adore)"
+            r" (?!(?:it|the|this|that|these|those|your|how|when|what|to|you|him|her|them)\b)))\b.*",
+            re.IGNORECASE,
+        ),
+        "I ",
+    ),
+    (
+        re.compile(
+            rf"{_FIRST_EN}(?P<said>(?:(?:also|currently|now|still|severely|highly|originally) )?"
+            r"(?:allergic to|based in|living in|working (?:at|for|as)|from))\b.*",
+            re.IGNORECASE,
+        ),
+        "I'm ",
+    ),
+    (re.compile(r"(?P<said>(?:not )?a (?:big |huge )?fan of\b.*)", re.IGNORECASE), "I'm "),
+    (re.compile(r"(?P<said>(?:big|huge) fan of\b.*)", re.IGNORECASE), "I'm a "),
+    (re.compile(r"(?P<said>born (?:in|on)\b.*)", re.IGNORECASE), "I was "),
+)
+_ELIDED_ZH = re.compile(
+    r"(?:(?:嗯|哦|对了|其实|现在|目前|平时|刚|刚刚|最近|上个?[周月]|去年|今年|也|还|从小|特别|非常|很|超|最)[，,]?)*"
+    r"(?:住在|定居在|家在|老家|对.{1,8}不?过敏|不?喜欢|不?爱[吃喝看听玩]|讨厌|受不了|不吃|吃素|搬[到去回来]|搬家"
+    r"|在.{1,12}(?:工作|上班|任职|就职|当|做)|叫(?!我|他|她|你|上|个|车|外卖)|出生)"
+)
+_ASKED = re.compile(
+    "怎么|怎样|如何|什么|哪|谁|推荐|帮|吗|呢|请|的人|的话|咋|多少|几|为什么|的朋友|是否|能不能"
+)
+_SELF_EN = re.compile(r"\b(?:i|my|we|our)\b", re.IGNORECASE)
+_OTHERS_EN = re.compile(
+    r"\b(?:he|she|they|his|her|their|them|him|you|your"
+    r"|[Mm]y (?:\w+ )?(?:wife|husband|son|daughter|sister"
+    r"|brother|mom|mum|dad|mother|father|friend|boss|colleague|partner|girlfriend|boyfriend))\b",
+)
+_SELF_ZH = re.compile("我|咱")
+_OTHERS_ZH = re.compile(
+    "[他她你您它]|我(?:的|家)?(?:老婆|老公|妻子|丈夫|太太|儿子|女儿|孩子|[姐妹哥弟爸妈]|父|母|朋友|同事|老板|女友|男友|女朋友|男朋友|室友|同学)"
+)

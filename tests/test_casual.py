@@ -1,0 +1,190 @@
+"""Sentences as people type them: without their subject, with emoji, in short forms."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta, timezone
+
+import pytest
+
+from memstream.processors.dates import find_dates
+from memstream.processors.extract import Reader
+from memstream.processors.facts import CLOSES
+from memstream.processors.talk import read_turn
+from memstream.schemas.attributes import builtin
+from memstream.schemas.events import Event, Source, TurnRecorded
+from memstream.schemas.memories import Assertion
+
+SAID_AT = datetime(2025, 3, 12, 9, 30, tzinfo=timezone(timedelta(hours=1)))  # a Wednesday
+READER = Reader(builtin())
+
+
+def facts(text: str) -> list[Assertion]:
+    event = Event(
+        id="e1",
+        type="turn.recorded",
+        subject="acme/user:u1",
+        time=SAID_AT,
+        source=Source("user_said", 3),
+        data=TurnRecorded(role="user", text=text),
+    )
+    return [each for each in READER.read(event) if each.attribute]
+
+
+def told(text: str) -> set[str]:
+    """The facts as "attribute=value", "-" before a negative one, the subject where it is not the
+    user."""
+    found = set()
+    for each in facts(text):
+        if not each.rule.endswith(CLOSES):
+            who = "" if each.subject in ("user", "project") else f"{each.subject}: "
+            how = "-" if each.polarity == "negative" else ""
+            found.add(f"{who}{how}{each.attribute}={each.value}")
+    return found
+
+
+STATED = [
+    # the speaker left out
+    ("Just moved to Ghent yesterday!", {"residence=Ghent"}),
+    ("relocated to Perth in May", {"residence=Perth"}),
+    ("allergic to walnuts btw", {"allergy=walnuts"}),
+    ("Live in Turin, work at Volvo", {"residence=Turin", "employer=Volvo"}),
+    ("love climbing", {"likes=climbing"}),
+    ("can't stand fennel", {"dislikes=fennel"}),
+    ("Not a fan of musicals", {"dislikes=musicals"}),
+    ("I have news. Just moved to Ghent!", {"residence=Ghent"}),
+    ("住在青岛", {"residence=青岛"}),
+    ("对腰果过敏", {"allergy=腰果"}),
+    ("喜欢攀岩，不吃香菜", {"likes=攀岩", "diet=不吃香菜"}),
+    ("在格力上班", {"employer=格力"}),
+    ("我搬家啦！搬到烟台了", {"residence=烟台"}),
+    ("本人对腰果过敏", {"allergy=腰果"}),
+    # emoji are no words
+    ("🙂 I'm a baker 🧑‍🍳", {"job_title=baker"}),
+    ("I love dumplings 🥟 and noodles 🍜!", {"likes=dumplings", "likes=noodles"}),
+    ("😊我喜欢攀岩🏔️", {"likes=攀岩"}),
+    # several things in one breath
+    ("Hi, I'm Nora and I live in Ghent", {"name=Nora", "residence=Ghent"}),
+    ("I'm vegan and allergic to soy.", {"diet=vegan", "allergy=soy"}),
+    ("My name's Otto, and I turn 40 on August 9.", {"name=Otto", "birthday=08-09"}),
+    # homes
+    ("I live with my parents in Ghent.", {"residence=Ghent"}),
+    ("We moved into a new flat in Ghent", {"residence=Ghent"}),
+    ("I moved in with my brother in Ghent", {"residence=Ghent"}),
+    ("I rent a room in Ghent", {"residence=Ghent"}),
+    ("我跟爸妈住在烟台", {"residence=烟台"}),
+    ("我六月份搬去了烟台", {"residence=烟台"}),
+    ("前天我搬去烟台住了", {"residence=烟台"}),
+    ("前年我在烟台住过。", {"residence=烟台"}),
+    ("我家住在烟台", {"residence=烟台"}),
+    # work
+    ("My employer is Volvo.", {"employer=Volvo"}),
+    ("I work in logistics at Volvo", {"employer=Volvo"}),
+    ("In May 2023 I worked as a waiter.", {"job_title=waiter"}),
+    ("I was a lawyer from 2010 to 2015", {"job_title=lawyer"}),
+    ("我是格力的产品经理", {"employer=格力", "job_title=产品经理"}),
+    ("我在协和医院上班", {"employer=协和医院"}),
+    # what somebody eats, and when they rise
+    ("I've got a severe walnut allergy", {"allergy=walnut"}),
+    ("I keep kosher", {"diet=kosher"}),
+    ("I'm on a low-carb diet", {"diet=low-carb"}),
+    ("I can't have any dairy", {"diet=no dairy"}),
+    ("我吃芒果会过敏", {"allergy=芒果"}),
+    ("我一吃虾就过敏", {"allergy=虾"}),
+    ("I'm up at 5 every morning", {"wake_time=05:00"}),
+    ("My alarm goes off at 6:45", {"wake_time=06:45"}),
+    # names
+    ("The name is Lars", {"name=Lars"}),
+    ("This is Maria speaking", {"name=Maria"}),
+    # commands
+    ("To run the tests: `cargo test`", {"test_command=cargo test"}),
+    ("Unit tests: `make check`", {"test_command=make check"}),
+    ("You should run the test suite with `tox`.", {"test_command=tox"}),
+    ("Just run `make check` for the tests.", {"test_command=make check"}),
+    (
+        "We left Maven, the test command is now `gradle test`",
+        {"test_command=gradle test"},
+    ),
+    ("Do not use npm, use yarn", {"-package_manager=npm", "package_manager=yarn"}),
+    ("测试：`make check`", {"test_command=make check"}),
+    ("单元测试用 `go test` 跑", {"test_command=go test"}),
+    ("执行 `make check` 就能跑测试", {"test_command=make check"}),
+    ("这个项目用的是 poetry", {"package_manager=poetry"}),
+]
+SILENT = [
+    "Love the new design!",
+    "Love it here",
+    "love your work",
+    "Moved to the next item?",
+    "allergic to peanuts?",
+    "My sister called. Just moved to Ghent!",
+    "She is great. Just moved to Ghent!",
+    "Moved the file to Downloads",
+    "Started the server again",
+    "喜欢攀岩的人多吗",
+    "对腰果过敏怎么办",
+    "住在青岛的人怎么办户口",
+    "他很忙。住在青岛。",
+    "我妹妹来了。住在青岛。",
+    "I can't have kids",
+    "I'm up at the office",
+    "I'm Happy and I know it",
+    "I'm working on a novel at Starbucks",
+    "我搬去和女朋友住了",
+    "Notes: `make check`",
+    "It's Monday here",
+]
+
+
+@pytest.mark.parametrize(("text", "expected"), STATED)
+def test_what_people_type(text: str, expected: set[str]) -> None:
+    assert told(text) == expected
+
+
+@pytest.mark.parametrize("text", SILENT)
+def test_what_only_looks_like_it(text: str) -> None:
+    assert told(text) == set()
+
+
+def test_a_job_of_a_year_that_is_over_is_bound_by_it() -> None:
+    (fact,) = facts("In 2019 I worked as a waiter.")
+    begins = datetime(2019, 1, 1, tzinfo=SAID_AT.tzinfo)
+    assert (fact.valid_from, fact.valid_to) == (begins, begins.replace(year=2020))
+
+
+def test_a_month_that_is_also_a_verb_is_one_before_a_day_and_a_year() -> None:
+    (born,) = find_dates("i was born on march 3rd 1990", SAID_AT)
+    assert born.start == datetime(1990, 3, 3, tzinfo=SAID_AT.tzinfo)
+    assert find_dates("we march 20 miles", SAID_AT) == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Great, thank you so much for all your help!",
+        "Hi Ada, hope you're doing well!",
+        "hey, how r u",
+        "Happy holidays!",
+        "I have a question",
+        "no worries at all",
+        "谢啦，辛苦了",
+        "中秋快乐！",
+        "谢谢你的解答",
+        "我有个问题",
+    ],
+)
+def test_politeness_says_nothing(text: str) -> None:
+    assert read_turn(text).statements == 0
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Thank you for helping my sister move to Ghent",
+        "Hope you're doing well, I moved to Ghent",
+        "I have a question about my flight on Friday",
+        "中秋快乐，我搬到烟台了",
+        "我有个问题想请教王老师",
+    ],
+)
+def test_politeness_with_something_said_says_it(text: str) -> None:
+    assert read_turn(text).statements + read_turn(text).questions > 0
