@@ -12,7 +12,7 @@ import itertools
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property, lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 import msgspec
 
@@ -64,10 +64,10 @@ class Rulebook:
             for file in others:
                 self.lists[name] = (*self.lists.get(name, ()), *file.lists.get(name, ()))
         self.rules = tuple(rules.values())
-        self.phrases = {
-            name: Phrases(language, entries)
-            for name, entries in (self.lists | self._grammar).items()
-        }
+        self._phrases: dict[str, Phrases] = {}
+        """By list or grammar table, made when it is first asked for."""
+        self._common = frozenset(self._grammar.get("common", ()))
+        self._frequent = self._common | frozenset(self._grammar.get("frequent", ()))
         self._sequences: list[Saying] = []
         self._known: set[str] = {CODE, REDACTED}
         self._patterns: dict[str, list[tuple[Run, tuple[frozenset[str], ...]]]] = {}
@@ -81,7 +81,8 @@ class Rulebook:
             for pattern in rule.say:
                 self._compile(rule, pattern)
         self._triggering = frozenset(self._patterns)
-        self._needed = {trigger: _least(needs) for trigger, needs in self._needs.items()}
+        self._needed: dict[str, _Needs] = {}
+        """By trigger, made when it is first met: most are never."""
         self.heads = self._heads()
         verbs = "|".join(map(re.escape, self._grammar.get("name_verbs", ())))
         self._subject = re.compile(
@@ -97,7 +98,15 @@ class Rulebook:
 
     def phrase_list(self, name: str) -> Phrases:
         """The phrases of a list or a grammar table; an empty one where nobody declared it."""
-        return self.phrases.get(name) or Phrases(self.language, ())
+        found = self._phrases.get(name)
+        if found is None:
+            entries = self._grammar.get(name, self.lists.get(name, ()))
+            found = self._phrases[name] = Phrases(self.language, entries)
+        return found
+
+    def declares(self, name: str) -> bool:
+        """Whether there is a list or a grammar table of that name."""
+        return name in self._grammar or name in self.lists
 
     def kinds(self) -> list[tuple[Rule, str]]:
         """Every rule with every kind of value it asks for."""
@@ -131,9 +140,15 @@ class Rulebook:
             for trigger in triggers
             if any(
                 not any(there.isdisjoint(alternatives) for alternatives in needs)
-                for needs in self._needed[trigger]
+                for needs in self._needed_by(trigger)
             )
         ]
+
+    def _needed_by(self, trigger: str) -> _Needs:
+        found = self._needed.get(trigger)
+        if found is None:
+            found = self._needed[trigger] = _least(self._needs[trigger])
+        return found
 
     def matches(self, words: Sequence[str], triggers: Sequence[str]) -> list[Match]:
         """The rules that fit a clause of these words, at least one, the most literal first."""
@@ -190,8 +205,6 @@ class Rulebook:
 
     def _triggers_of(self, sequence: Saying, pattern: str) -> set[str]:
         """The words of which a sentence must hold one for this sequence to be tried."""
-        common = frozenset(self._grammar.get("common", ()))
-        frequent = frozenset(self._grammar.get("frequent", ()))
         kinds = [capture.kind or sequence.rule.value for capture in sequence.captures]
         if "code" in kinds or "path" in kinds:
             return {"`", "/"}
@@ -199,7 +212,7 @@ class Rulebook:
             words = self._grammar.get("convention_words", ())
             return {self._rarest(word) for word in words if _EN_WORD.search(word)}
         literal = self._literals(sequence)
-        for avoided in (common | frequent, common):
+        for avoided in (self._frequent, self._common):
             rare = [words for words in literal if not words & avoided]
             if rare:
                 rare.sort(key=_rarity)
@@ -257,9 +270,10 @@ _LISTS_OF_KINDS = {"job": ("jobs",), "pet": ("pet", "pets")}
 """The lists one of whose entries a value of a kind always holds."""
 
 
-def _least(
-    needs: Iterable[frozenset[frozenset[str]]],
-) -> tuple[tuple[frozenset[str], ...], ...]:
+_Needs: TypeAlias = tuple[tuple[frozenset[str], ...], ...]
+
+
+def _least(needs: Iterable[frozenset[frozenset[str]]]) -> _Needs:
     """The sets of needs without those that hold all of another one; the rarest words first."""
     ordered = sorted(needs, key=len)
     least = [

@@ -79,8 +79,7 @@ class Statements:
                 )
         self.attributes = attributes
         relations = "|".join(sorted(map(re.escape, book.relations), key=len, reverse=True))
-        adjectives = book.phrases.get("relation_adjectives")
-        english = adjectives is not None
+        english = book.declares("relation_adjectives")
         plural = [each for each in book.relations if each.endswith(("s", "children"))]
         self._named = named_relation(relations) if english else None
         self._group = named_group(plural) if english else None
