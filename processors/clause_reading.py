@@ -49,6 +49,8 @@ class Forms(msgspec.Struct, frozen=True):
     named_group: re.Pattern[str] | None
     animals: Animals
     pet_named: str
+    person_named: str
+    plural: frozenset[str]
 
 
 class SentenceReading:
@@ -148,9 +150,11 @@ class SentenceReading:
             if wished or aspects.is_former(described, attribute):
                 continue
             told = {fact.value for fact in [*known, *found] if fact.attribute == attribute}
+            relation = self._relation(described, match["relation"])
             found += [
                 Fact(
-                    rule=self._with_species(_RELATION, attribute), attribute=attribute,
+                    rule=self._naming(_RELATION, attribute, relation), attribute=attribute,
+                    topic=relation,
                     value=name, spoken=name, subject=self._speaker.name,
                     start=match.start(), end=match.end(),
                     species=match.group("relation").lower() if attribute == "pet" else "",
@@ -159,6 +163,12 @@ class SentenceReading:
                 if name not in told
             ]  # fmt: skip
         return found
+
+    def _relation(self, described: str, relation: str) -> str:
+        """A relation as subjects name it: with what sets it apart ("older brother")."""
+        known = self._book.phrase_list("relation_adjectives")
+        kept = [each for each in described.lower().split() if known.length_at([each], 0) == 1]
+        return " ".join([*kept, relation.lower()])
 
     def _in_passing(self) -> Iterator[tuple[re.Match[str], list[str]]]:
         """Where somebody related to the speaker is named, and the names."""
@@ -247,10 +257,12 @@ class SentenceReading:
                 found = clause
         return found
 
-    def _with_species(self, rule: Rule, attribute: str) -> Rule:
-        """The rule that names somebody, in the words that tell of an animal which it is."""
-        text = self._forms.pet_named
-        return msgspec.structs.replace(rule, text=text) if attribute == "pet" else rule
+    def _naming(self, rule: Rule, attribute: str, relation: str) -> Rule:
+        """The rule that names somebody, in words that tell which animal it is, or who."""
+        one = relation.rpartition(" ")[2] not in self._forms.plural
+        person = self._forms.person_named if one else ""
+        text = self._forms.pet_named if attribute == "pet" else person
+        return msgspec.structs.replace(rule, text=text)
 
     def _may(self, match: Match, clause: Clause) -> bool:
         rule = match.rule
@@ -360,12 +372,12 @@ class SentenceReading:
         negated = clause.negated and rule.negative != "needs"
         negative = negated != (rule.polarity == "negative")
         first = clause.spoken.start[0]
-        ends = match.captures.get("value", (0, 0))[1] < match.end
-        last = words.end[match.end - 1] if ends else 0
+        last = words.end[match.end - 1] if match.captures.get("value", (0, 0))[1] < match.end else 0
         attribute = self._attribute(rule, topic, clause)
-        if rule.attribute == "{relation}" and attribute == "pet":
-            species = clause.relation
-            rule = self._with_species(rule, attribute)
+        if rule.attribute == "{relation}":
+            topic = clause.who.removeprefix(self._speaker.relative("", book.language))
+            species = clause.relation if attribute == "pet" else ""
+            rule = self._naming(rule, attribute, topic)
         facts = [
             Fact(
                 rule=rule,

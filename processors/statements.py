@@ -93,6 +93,8 @@ class Statements:
         self._forms = Forms(
             book, attributes, self._introduced, self._named, self._group, Animals(book),
             next((each.text for each in book.rules if "{species}" in each.text), ""),
+            next((each.text for each in book.rules if each.attribute == "{relation}"), ""),
+            frozenset(plural),
         )  # fmt: skip
         self.repairs = Repairs(book)
         self.introductions = Introductions(book)

@@ -6,7 +6,7 @@ not what it stands for.
 """
 
 GATE = 2
-EXTRACT = 15
+EXTRACT = 16
 RESOLVE = 11
 ENRICH = 1
 LEXEMES = 1

@@ -24,6 +24,7 @@ from memstream.recall.background import Background, Levels
 from memstream.recall.candidates import Candidates
 from memstream.recall.coverage import idf_of
 from memstream.recall.evidence import Evidence, Found, Item, Trace
+from memstream.recall.kin import MOST_HITS, asked_of, may_name
 from memstream.recall.packing import estimated_tokens, packed
 from memstream.recall.rendering import line_of, rendered
 from memstream.recall.reranking import Reranker, RerankerUnavailable, reranked
@@ -124,6 +125,11 @@ def recalled(
     most = settings.limit if request.limit is None else request.limit
     if query is not None:
         hits = index.search(query)
+        meant = _of_kin(request, index, query, hits)
+        if meant is not None:
+            asked = analysed(meant, request.as_of, request.attributes)
+            query = msgspec.structs.replace(query, lexemes=asked.words)
+            hits = index.search(query)
         past = _of_the_past(query, asked)
         if past is not None:
             hits = _joined(hits, index.search(past))
@@ -207,6 +213,19 @@ def _index_query(
         limit=settings.candidates,
         channels=tuple(channels),
     )
+
+
+def _of_kin(
+    request: Request, index: Index, query: IndexQuery, hits: Mapping[Channel, Sequence[Hit]]
+) -> str | None:
+    """The question with who somebody is beside the name it gives them, where that was told."""
+    best = [hit.sketch for hit in hits.get("bm25", ())[:MOST_HITS]]
+    naming = [each.point for each in best if may_name(each)]
+    if not naming:
+        return None
+    memory_of = index.read(query, naming)
+    told = [memory_of[each] for each in naming if each in memory_of]
+    return asked_of(request.query, told)
 
 
 def _of_the_past(query: IndexQuery, asked: Analysis) -> IndexQuery | None:
