@@ -268,7 +268,7 @@ def replay(
         emit(report)
         return
     console = standard_output()
-    console.print(memory_table(report.memories))
+    console.print(memory_table(report.memories, width=console.width))
     outcomes = ", ".join(f"{count} {name}" for name, count in sorted(report.outcomes.items()))
     console.print(
         f"{quantity(report.events, 'event')} ({outcomes}), "

@@ -186,7 +186,8 @@ def memories(
         emit(found)
     elif found:
         in_order = sorted(found, key=lambda each: (each.attribute, each.valid_from, each.id))
-        standard_output().print(memory_table(in_order))
+        console = standard_output()
+        console.print(memory_table(in_order, width=console.width))
     else:
         note("no such memories")
 

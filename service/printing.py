@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sys
 import unicodedata
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
 from time import perf_counter
 from types import TracebackType
@@ -40,6 +40,8 @@ PIPE_WIDTH = 120
 
 LONGEST_SHOWN = 2_000
 """Characters of one text that are shown."""
+WIDE = 100
+"""Columns of a terminal that has room for everything beside a text."""
 READABLE_WIDTH = 40
 """Columns of the terminal in which a long text can still be read."""
 _BESIDE_A_COLUMN = 3
@@ -127,8 +129,15 @@ def plain_table(*columns: str, title: str | None = None) -> Table:
     return table
 
 
-def memory_table(memories: Iterable[Memory]) -> Table:
-    """Memories with their validity; everything that does not hold is dimmed."""
+def memory_table(memories: Iterable[Memory], *, width: int) -> Table:
+    """Memories with their validity; everything that does not hold is dimmed. In a terminal of fewer
+    than WIDE columns what else is told of one stands below it, to leave the text its room."""
+    if width < WIDE:
+        return _notes_below(
+            memories,
+            "status, trust, times said",
+            lambda each: f"{each.status}, {_trust(each)}, {len(each.supports)}",
+        )
     table = plain_table()
     table.add_column("id", no_wrap=True)
     table.add_column("memory", overflow="fold", ratio=1)
@@ -142,7 +151,7 @@ def memory_table(memories: Iterable[Memory]) -> Table:
             memory_text(memory),
             validity(memory),
             status_text(memory),
-            Trust(memory.trust).name.lower(),
+            _trust(memory),
             str(len(memory.supports)),
             style=_style(memory),
         )
@@ -150,24 +159,44 @@ def memory_table(memories: Iterable[Memory]) -> Table:
 
 
 def version_table(versions: Iterable[Memory]) -> Table:
-    """Versions of memories, as ``memory_table``; below each since when the system believed it, and
-    why it was made: beside it they would leave the text no room in a terminal of 80 columns."""
+    """Versions of memories; below each since when the system believed it, and why it was made."""
+
+    def note(each: Memory) -> str:
+        reason = f": {shown(each.update_reason)}" if each.update_reason else ""
+        return f"{each.status}, {each.created_at:%Y-%m-%d %H:%M:%S}{reason}"
+
+    return _notes_below(versions, "status, believed from (UTC): why", note, numbered=True)
+
+
+def _notes_below(
+    memories: Iterable[Memory],
+    head: str,
+    note: Callable[[Memory], str],
+    *,
+    numbered: bool = False,
+) -> Table:
+    """A table of memories with a note that begins with the status below each; ``head`` says what
+    it holds. ``numbered``: with their versions."""
     table = plain_table()
     table.add_column("id", no_wrap=True)
-    table.add_column("v", justify="right", no_wrap=True)
-    table.add_column("memory\nstatus, believed from (UTC): why", overflow="fold")
+    if numbered:
+        table.add_column("v", justify="right", no_wrap=True)
+    table.add_column(f"memory\n{head}", overflow="fold")
     table.add_column("valid", no_wrap=True)
-    for memory in versions:
-        reason = f": {shown(memory.update_reason)}" if memory.update_reason else ""
-        believed = f", {memory.created_at:%Y-%m-%d %H:%M:%S}{reason}"
+    for memory in memories:
+        below = note(memory).removeprefix(memory.status)
         table.add_row(
             memory.id[:SHORT_ID],
-            str(memory.version),
-            Text.assemble(memory_text(memory), "\n", status_text(memory), (believed, "dim")),
+            *((str(memory.version),) if numbered else ()),
+            Text.assemble(memory_text(memory), "\n", status_text(memory), (below, "dim")),
             validity(memory),
             style=_style(memory),
         )
     return table
+
+
+def _trust(memory: Memory) -> str:
+    return Trust(memory.trust).name.lower()
 
 
 def _style(memory: Memory) -> str | None:

@@ -16,7 +16,7 @@ from memstream import Memory, Scope
 from memstream.recall.evidence import Considered, Found, Trace
 from memstream.service.cli import app
 from memstream.service.evaluating_figures import Comparison, EvalReport, Scores
-from memstream.service.printing import rows_of_query, version_table
+from memstream.service.printing import memory_table, rows_of_query, version_table
 from memstream.service.printing_figures import report_of
 from memstream.service.printing_traces import MOST_SHOWN, trace_of
 
@@ -174,6 +174,21 @@ def test_history_leaves_the_text_its_room(width: int, tmp_path: Path) -> None:
     assert text[1].rstrip()[-10:].count("-") == 2
     assert any(line.lstrip().startswith("superseded, ") for line in lines)
     assert any("closed by 'Lima'" in line for line in lines)
+
+
+def test_memories_have_their_room_at_80_columns_and_one_line_at_100(tmp_path: Path) -> None:
+    ann = Scope(tenant="acme", user="ann")
+    with Memory.open(tmp_path, worker=False) as memory:
+        memory.record_turn(ann, text="I live in Porto.")
+        memory.record_turn(ann, text="I live in Porto.", event_id="again")
+        memory.flush()
+        found = memory.memories(ann)
+    wide = on_a_terminal(memory_table(found, width=100), 100)
+    assert len(wide) == 3
+    assert wide[2].split()[-3:] == ["active", "high", "2"]
+    narrow = on_a_terminal(memory_table(found, width=80), 80)
+    assert "residence The user lives in Porto." in narrow[-2]
+    assert narrow[-1].strip() == "active, high, 2"
 
 
 def test_every_figure_of_an_evaluation_is_in_one_table() -> None:
