@@ -156,3 +156,39 @@ def test_the_idf_of_a_tenant_alone_is_that_of_a_tenant_among_others(index: EdgeI
     assert {hit.sketch.point: hit.score for hit in index.search(query())["bm25"]} == alone
     index.erase(SCOPES[2])
     assert {hit.sketch.point: hit.score for hit in index.search(query())["bm25"]} == alone
+
+
+@pytest.mark.parametrize("over", [0, 3, 17, 30], ids=lambda each: f"{each} of 30 over")
+def test_what_is_over_takes_no_place_of_what_holds(
+    index: EdgeIndex, monkeypatch: pytest.MonkeyPatch, over: int
+) -> None:
+    """The engine is asked for more than is wanted, of the scope alone: where too much of that is
+    over, or believed no more, it is asked again."""
+    made = [
+        memory(
+            f"m{at:02}",
+            " ".join(("walnut saddle " + "orchid " * (at % 5) + "compass " * (at % 7)).split()),
+            observed_at=START + at * MINUTE,
+            valid_from=START,
+            valid_to=START + DAY if at < over else None,
+        )
+        for at in range(30)
+    ]
+    again = [
+        memory(each.id, each.text, version=2, created_at=START + 3 * DAY) for each in made[20:26]
+    ]
+    index.apply(steps(*made, *again))
+    asked = query(valid_at=to_micros(START + 2 * DAY))
+    cold = EdgeSearch(index.path, index._shard).search(asked)
+    index.search(asked)
+    asked_again: list[int] = []
+    more = EdgeSearch._more
+
+    def counted(*given: object) -> object:
+        asked_again.append(1)
+        return more(*given)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(EdgeSearch, "_more", counted)
+    assert index.search(asked) == cold
+    assert index._reading._at_hand is not None
+    assert bool(asked_again) == (over > 12), asked_again
