@@ -1,0 +1,72 @@
+"""What people tell of their daily lives in words that are near others, which state nothing."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+from test_rules import told
+
+TABLE: list[tuple[str, set[str]]] = [
+    # homes
+    ("I live just outside Ghent.", {"residence=near Ghent"}),
+    ("I live in a quiet village near Bergamo.", {"residence=near Bergamo"}),
+    ("My uncle lives on the outskirts of Leeds.", {"the user's uncle: residence=near Leeds"}),
+    ("I live near the station.", set()),
+    ("I live by myself.", set()),
+    ("I don't live near Ghent.", set()),
+    ("我在苏州住了快三年了。", {"residence=苏州"}),
+    ("我在北京生活了十二年了，很喜欢。", {"residence=北京"}),
+    ("我在苏州住了五年，后来搬走了。", set()),
+    ("我在酒店住了三天。", set()),
+    ("我现在常驻内罗毕。", {"residence=内罗毕"}),
+    # family and friends
+    ("My brother-in-law works at Philips.", {"the user's brother-in-law: employer=Philips"}),
+    ("My best mate Dave lives in Perth.", {"the user's best mate: residence=Perth", "friend=Dave"}),
+    ("I'm dating someone called Lea.", {"partner=Lea"}),
+    ("I'm seeing a doctor named Smith.", set()),
+    ("我最近在和一个叫莉亚的女生交往。", {"partner=莉亚"}),
+    ("周日我和玛塔订婚了！", {"partner=玛塔"}),
+    ("我和朋友在一起。", set()),
+    # who somebody is
+    ("I go by they/them.", {"pronouns=they/them"}),
+    ("I use she/her pronouns.", {"pronouns=she/her"}),
+    ("I go by bus.", set()),
+    ("I grew up speaking Tagalog.", {"languages_spoken=Tagalog"}),
+    ("I grew up speaking to animals.", set()),
+    ("I'm bilingual in English and Welsh.", {"languages_spoken=English", "languages_spoken=Welsh"}),
+    ("我上周刚满四十岁。", {"age=40"}),
+    ("我弟弟刚满十八岁。", {"用户的弟弟: age=18"}),
+    ("我很满意。", set()),
+    # work
+    ("我是急救员。", {"job_title=急救员"}),
+    ("我刚升了组长。", {"job_title=组长"}),
+    ("我升职当主管了。", {"job_title=主管"}),
+    ("我升了职。", set()),
+    ("我现在待业。", {"-employer=", "-job_title="}),
+    # health and food
+    ("I've had migraines since childhood.", {"health_condition=migraines"}),
+    ("I've had a cold for days.", set()),
+    ("I've had enough since Monday.", set()),
+    ("I'm just on a low-salt diet for now.", {"diet=low-salt"}),
+    ("I follow a Mediterranean diet.", {"diet=Mediterranean"}),
+    ("I'm on the keto diet.", {"diet=keto"}),
+    ("I'm on a strict deadline.", set()),
+    ("我从大学开始吃素。", {"diet=吃素"}),
+    ("我吃素很多年了。", {"diet=吃素"}),
+    # things
+    ("I drive a beat-up Corolla.", {"vehicle=Corolla"}),
+    ("I drive a red Honda Civic.", {"vehicle=Honda Civic"}),
+    ("I drive a little too fast.", set()),
+    ("我在乐队弹贝斯。", {"plays=贝斯"}),
+    ("我在餐厅弹琴。", set()),
+]
+
+
+@pytest.mark.parametrize(("text", "expected"), TABLE, ids=[text[:40] for text, _ in TABLE])
+def test_what_is_told_of_daily_life(text: str, expected: set[str]) -> None:
+    assert told(text) == expected
