@@ -441,7 +441,9 @@ def _read_predicate(clause: Clause, spoken: Words, start: int, book: Rulebook) -
         clause.alive = False
 
 
-_JUST = frozenset(("just", "recently", "finally", "already", "actually", "also", "only", "now"))
+_JUST = frozenset(
+    ("always", "just", "recently", "finally", "already", "actually", "also", "only", "now")
+)
 _BE = frozenset(("am", "is", "are", "be", "'m", "'re", "'s"))
 
 

@@ -8,7 +8,7 @@ import msgspec
 
 from memstream.processors.rule_files import Rule
 from memstream.processors.rules import Rulebook
-from memstream.processors.words import Words, is_picture
+from memstream.processors.words import Phrases, Words, is_picture
 
 
 class Value(msgspec.Struct, frozen=True, gc=False):
@@ -251,7 +251,7 @@ def _chinese_parts(region: Region) -> list[Region]:
     while at < len(norm):
         length = joined.length_at(norm, at)
         if length and any(
-            kept.length_at(norm, place) > at - place for place in range(max(0, at - 3), at + 1)
+            _is_kept(norm, at, place, kept) for place in range(max(0, at - 3), at + 1)
         ):
             length = 0
         if not length:
@@ -273,6 +273,14 @@ def _chinese_parts(region: Region) -> list[Region]:
         found.append(region.part(begin, len(norm)))
     found = [part for part in found if part.start < part.end]
     return found if _stands_alone_in_chinese(found, region.book) else [region]
+
+
+def _is_kept(norm: list[str], at: int, place: int, kept: Phrases) -> bool:
+    """Whether the conjunction at a place belongs to a word or phrase that begins at ``place``:
+    和平, 和狗玩, but not 猫和狗."""
+    length = kept.length_at(norm, place)
+    whole = place == at and at > 0 and place + length == len(norm)
+    return length > at - place and not whole
 
 
 def _stands_alone_in_chinese(parts: list[Region], book: Rulebook) -> bool:

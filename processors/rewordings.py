@@ -54,7 +54,7 @@ def plainly(text: str, language: Language) -> str | None:
     else:
         likely = "过敏" in text or "医" in text or "大夫" in text
     if not likely:
-        return _command(text, language)
+        return _command(text, language) or _told_plainly(text, language)
     also = _ALSO.sub(r"\g<said> and I'm \g<more>", text) if language == "en" else text
     if also != text:
         return also
@@ -96,6 +96,39 @@ def taken_back_instead(text: str, language: Language) -> str | None:
 
 _SIGNS_EN = frozenset(("forget", "ignore", "disregard", "strike", "never", "nevermind"))
 _SIGNS_ZH = re.compile("[忘收撤]|忽略|无视|别[管理]|当我|[说讲]的")
+
+
+def _told_plainly(text: str, language: Language) -> str | None:
+    """A second time of getting up or of going to bed with its verb ("I get up at 7, on Sundays I
+    get up at 9" for "I get up at 7, on Sundays at 9"), and what stresses when something was without
+    the stress: 我去年搬到天津 for 我是去年搬到天津的."""
+    if language == "zh":
+        stressed = _STRESSED_ZH.match(text) if "是" in text and "的" in text else None
+        if stressed is not None:
+            return "".join(map(stressed.group, ("who", "when", "what")))
+        again = _RISEN_ZH.match(text) if "起床" in text or "睡" in text else None
+        return again and f"{again['before']}{again['verb']}，{again['then']}{again['verb']}"
+    again = _RISEN_EN.match(text) if " up " in text or " bed " in text else None
+    return again and (
+        f"{again['before']}{again['verb']}{again['first']}{again['join']} {again['when']}"
+        f" I {again['verb']} at {again['rest']}"
+    )
+
+
+_RISEN_EN = re.compile(
+    r"(?P<before>.*\bI\b.*?)(?P<verb>\b(?:wake up|get up|go to bed))(?P<first> [^,;]*?\d[^,;]*?)"
+    r"(?P<join>,? (?:but|and)|[,;]) (?P<when>(?:on|during|at|in) (?:the )?[a-z]+"
+    r"(?: days)?),? (?:at|by|around|only at|not before) (?P<rest>\d.*)",
+    re.IGNORECASE,
+)
+_STRESSED_ZH = re.compile(
+    r"(?P<who>我们?|咱们?|本人)是(?P<when>(?:在|从)?[^，,。是不的]{2,12}?)(?P<what>(?:才|就)?(?:搬[到来去回]|出生|入职|加入"
+    r"|跳槽)[^，,。的]{0,12})的[。！]?$"
+)
+_RISEN_ZH = re.compile(
+    r"(?P<before>.*点.*?)(?P<verb>起床|睡觉)[，,;；]"
+    r"(?P<then>(?:周末|周[一二三四五六日天]|工作日|平时|放假|节假日|假期|夏天|冬天)[^，,]{0,3}[点:：][^，,。！起睡]{0,4}?)[。！]?$"
+)
 
 
 def _command(text: str, language: Language) -> str | None:

@@ -42,7 +42,7 @@ def find_secrets(text: str) -> list[Secret]:
         found += [(*match.span(), "private-key") for match in _PRIVATE_KEY.finditer(text)]
     if _DIGIT_RUN.search(text) is not None:
         found += _numbers(text)
-    if "p" in lowered or "密" in text or "口令" in text:
+    if "p" in lowered or "code" in lowered or "码" in text or "密" in text or "口令" in text:
         found += _passwords(text, lowered)
     if any(word in lowered for word in _CONTEXT_WORDS):
         found += _in_context(text)
@@ -226,7 +226,7 @@ _LABELLED = re.compile(
     + rf"(?P<value>{_NO}{_VALUE})"
 )
 _SPOKEN = re.compile(
-    r"(?i)\b(?:passwords?|passwd|passcode|passphrase|pwd|pin(?: code)?)\b"
+    r"(?i)\b(?:passwords?|passwd|passcode|passphrase|pwd|pw|pin(?: code)?)\b"
     r"(?:[ \t]+(?:to|for|of|on|at|in)\b[^\n.,;:!?]{1,60}?)?"
     r"(?:[ \t]+(?:is|was|are|will be|becomes?|to|has changed to|(?:was |has been |got )?"
     r"(?:changed|set|reset|updated)(?: to)?)|'s|’s)"
@@ -250,6 +250,17 @@ _CHINESE = re.compile(
     r"|为)了?)[ \t]*(?:[:：][ \t]*)?" + _OPEN + rf"(?P<value>{_NO}{_PRINTED}{{3,}})"
 )
 _PHRASE = re.compile(r"(?i)\bpassphrase\b" + _ASSIGN + rf"(?P<value>{_NO}[^\n]+)")
+_CODE = re.compile(
+    r"(?i)\b(?:(?:backup|recovery|verification|security|one-time|2fa|mfa)[ \t]+)+codes?\b"
+    r"(?:[ \t]+(?:is|are|was)\b[ \t]*:?|[ \t]*[:=])[ \t]*"
+    + _OPEN
+    + r"(?P<value>(?=[\w-]{0,30}\d)[\w-]{4,}(?:(?:,| and)? (?=[\w-]{0,30}\d)[\w-]{4,})*)"
+    r"|(?:验证码|校验码|备用码|恢复码)(?:是|为|：|:)?[ \t]*(?P<chinese>[A-Za-z0-9-]{4,})",
+    re.ASCII,
+)
+_CURL = re.compile(
+    rf"\bcurl\b[^\n|;]{{0,200}}? (?:-u|--user)[ =]{_OPEN}[^\s:'\"]+:(?P<value>{_NO}{_VALUE})"
+)
 _MNEMONIC = re.compile(
     r"(?i)\b(?:seed|recovery|mnemonic|backup)[ \t]+(?:phrase|words)\b[^\n:]{0,20}?(?::|is|are)"
     r"[ \t]*"
@@ -286,6 +297,12 @@ def _passwords(text: str, lowered: str) -> Iterator[Secret]:
         for match in _NEXT_TO_IT.finditer(text):
             if not _ALGORITHM.fullmatch(match.group("value")):
                 yield from _value(match, "password", spoken=True)
+    if "code" in lowered or "码" in text:
+        for match in _CODE.finditer(text):
+            yield (*match.span("value" if match["value"] else "chinese"), "password")
+    if "curl" in lowered:
+        for match in _CURL.finditer(text):
+            yield (*match.span("value"), "password")
     if "phrase" in lowered or "words" in lowered:
         for match in _MNEMONIC.finditer(text):
             yield (*match.span("value"), "recovery-phrase")

@@ -6,7 +6,7 @@ not what it stands for.
 """
 
 GATE = 2
-EXTRACT = 16
+EXTRACT = 17
 RESOLVE = 11
 ENRICH = 1
 LEXEMES = 1
