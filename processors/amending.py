@@ -17,7 +17,7 @@ from memstream.processors.amendments import ANY
 from memstream.processors.clauses import Speaker
 from memstream.processors.dates import find_dates
 from memstream.processors.repairs import is_date, without_dates
-from memstream.processors.rewordings import taken_back_instead
+from memstream.processors.rewordings import meant_instead, taken_back_instead
 from memstream.processors.rule_files import Language, Rule
 from memstream.processors.rules import Rulebook
 from memstream.processors.sentences import Sentence, language_of
@@ -54,7 +54,7 @@ class Amendments:
         if len(text) > LONGEST:
             return None
         language = language_of(text)
-        text = taken_back_instead(text, language) or text
+        text = taken_back_instead(text, language) or meant_instead(text, language) or text
         said = self._statements[language].repairs.amendment(text)
         if said is None:
             return None

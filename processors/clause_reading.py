@@ -78,8 +78,7 @@ class SentenceReading:
     @cached_property
     def clauses(self) -> list[Clause]:
         book = self._book
-        dates = find_dates(self._text, self._anchor, book.language)
-        dated = dated_words(self._words, dates, book)
+        dated = dated_words(self._words, find_dates(self._text, self._anchor, book.language), book)
         quoted = quoted_words(self._words, self._sentence.quotes)
         split = english_clauses if book.language == "en" else chinese_clauses
         return split(self._words, dated, quoted, book, self._speaker)
@@ -452,8 +451,8 @@ class SentenceReading:
             Fact(
                 rule=rule,
                 attribute=attribute,
-                value="",
-                spoken="",
+                value=value,
+                spoken=value,
                 subject=self._speaker.name if own else self._subject(rule, clause),
                 negative=True,
                 dates=tuple(clause.dates),
@@ -462,7 +461,7 @@ class SentenceReading:
                 start=clause.spoken.start[0],
                 end=clause.words.end[max(match.end - 1, 0)],
             )
-            for attribute, kind in ended
+            for attribute, kind, value in ended
         ]
 
     def _main_values(self, match: Match, clause: Clause) -> list[Value]:
@@ -597,4 +596,5 @@ _BEFORE_CONTRAST = frozenset("not in at to for as from with on the 是 在".spli
 _INTRODUCTION = Rule(id="name.introduced", say=(), confidence=0.8)
 _PARTED = Rule(id=ONE_PARTED, say=(), tense="change", polarity="negative")
 _AFTER_NAME = re.compile(r"[.,;!?)。，！]|$| and | but | who ")
-_RELATION = Rule(id="relation.named_in_passing", say=(), confidence=0.85)
+IN_PASSING = "relation.named_in_passing"
+_RELATION = Rule(id=IN_PASSING, say=(), confidence=0.85)

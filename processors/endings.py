@@ -88,16 +88,21 @@ RELATION = "{relation}"
 """Stands among the attributes that a rule ends for that of the relation whom its clause is of."""
 
 
-def unnamed(rule: Rule, clause: Clause, relations: Mapping[str, str]) -> list[tuple[str, str]]:
+def unnamed(rule: Rule, clause: Clause, relations: Mapping[str, str]) -> list[tuple[str, str, str]]:
     """The attributes that a rule ends, whatever their values, each with the kind of value where it
-    is of one kind only ("plan/move"). A relation ends where it is that of a couple."""
+    is of one kind only ("plan/move"), and with the value where the clause is of somebody by name. A
+    relation ends where it is that of a couple."""
     if rule.ends == (RELATION,):
+        if not clause.relation:
+            return [(each, "", clause.who) for each in sorted(COUPLES)]
         attribute = relations.get(clause.relation, "")
-        return [(attribute, "")] if attribute in COUPLES else []
-    put_off = clause.negated and (bool(clause.dates) or clause.ended_by in _BEFORE)
-    if put_off and any(map(is_kind, rule.ends)):  # "I'm not moving in May"
+        return [(attribute, "", "")] if attribute in COUPLES else []
+    for_a_time = any(each.end is not None and not each.begins for each in clause.dates)
+    put_off = clause.negated and (for_a_time or clause.ended_by in _BEFORE)
+    doubtful = any(map(is_kind, rule.ends)) or not COUPLES.isdisjoint(rule.ends)
+    if put_off and doubtful:  # "I'm not moving in May", "we're not together today"
         return []
-    return [kind_named(each) for each in rule.ends]
+    return [(*kind_named(each), "") for each in rule.ends]
 
 
 def _is_for_a_day(rule: Rule, clause: Clause, now: datetime | None) -> bool:

@@ -42,7 +42,7 @@ from memstream.processors.rules import Rulebook
 from memstream.processors.sentences import Sentence, language_of, sentences
 from memstream.processors.settings import rules_fingerprint
 from memstream.processors.statements import Fact, Statements
-from memstream.processors.stays import end_of_stay
+from memstream.processors.stays import FOR_NOW, end_of_stay, is_for_now
 from memstream.processors.turn_reading import TurnReading
 from memstream.processors.wording import worded
 from memstream.schemas.attributes import Attributes
@@ -282,6 +282,8 @@ class Reader:
             if fact.rule.planned and _is_announced(fact, observed):
                 yield from self._assertions(event, whole, sentence, _as_plan(fact), speaker, anchor)
             return
+        if not fact.qualifier and is_for_now(fact, sentence.text):
+            fact = msgspec.structs.replace(fact, qualifier=FOR_NOW)
         stay = end_of_stay(fact, sentence.text, observed)
         if stay is not None and when.valid_to is None:
             when = until(observed, stay, language)

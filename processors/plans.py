@@ -12,6 +12,8 @@ import re
 
 import msgspec
 
+from memstream.schemas.ids import content_key
+
 PLAN = "plan"
 """The attribute of plans."""
 CAME_TRUE = ".came_true"
@@ -92,6 +94,12 @@ _KINDS = {
         ),
         (Sign("learning", "{to}"),),
     ),
+    "smoking": _Kind(
+        re.compile(
+            r"(?:quit|stop|give up|quitting|stopping|giving up) smoking|戒烟", re.IGNORECASE
+        ),
+        (Sign("habit", "smoke", holds=False), Sign("habit", "抽烟", holds=False)),
+    ),
     "trip": _Kind(
         re.compile(
             r"(?:(?:go|fly|travel|drive|head)(?:ing)? (?:back )?to [A-Z]|visit(?:ing)? [A-Z]"
@@ -108,6 +116,12 @@ _BY_ATTRIBUTE = {
     )
     for attribute in sorted({sign.attribute for each in _KINDS.values() for sign in each.signs})
 }
+
+
+def is_there(one: str, other: str) -> bool:
+    """Whether two places are the same, of which one may be told with its country."""
+    heads = [content_key(each.partition(",")[0]) for each in (one, other)]
+    return heads[0] == heads[1] and "" not in heads
 
 
 def kind_of(value: str) -> str:

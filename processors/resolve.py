@@ -20,6 +20,7 @@ from memstream.processors.plans import (
     CAME_TRUE,
     PLAN,
     Sign,
+    is_there,
     kind_of,
     kinds_shown_by,
     signs_of,
@@ -380,6 +381,7 @@ def _shows(sign: Sign, told: Assertion) -> bool:
     if sign.holds != (told.polarity == "positive"):
         return False
     same = content_key(told.value) == content_key(sign.value)
+    same = same or (sign.attribute == "residence" and is_there(told.value, sign.value))
     return same or not sign.value or (not sign.holds and not told.value)
 
 

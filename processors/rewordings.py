@@ -155,3 +155,25 @@ _LABEL_EN = re.compile(
 _LABEL_ZH = re.compile(
     r"(?:(?:跑|运行|执行)?(?:单元|集成)?测试(?:用|的?命令)?)\s*[:：]\s*(?P<command>`[^`]+`。?)$"
 )
+
+
+_SAID_EN = re.compile(
+    r"(?:(?:sorry|oh|oops|wait|no)[,. ]+)*I(?: just)? (?:said|wrote|typed|put)"
+    r" (?P<wrong>[^,.;:!?]+?)(?:,? but|[,;.]) I(?: actually| really)? meant"
+    r"(?: to (?:say|write|type))? (?P<right>[^,.;:!?]+?)[.!]*$",
+    re.IGNORECASE,
+)
+_SAID_ZH = re.compile(
+    r"(?:(?:抱歉|不好意思|对不起|哦|啊)[，,。 ]*)*我(?:刚才|刚刚|刚|之前|前面)?"
+    r"(?:说成|写成|打成|说的是|写的是)了?(?P<wrong>[^，,。；！!？?了]+)了?[，,。；](?:但|不过)?"
+    r"(?:我(?:的意思|想说的)|其实|实际上|应该|正确的?)(?:其实|应该)?是(?P<right>[^，,。；！!？?]+)[。！!]*$"
+)
+
+
+def meant_instead(text: str, language: Language) -> str | None:
+    """ "I meant Lyon, not Paris." for "I said Paris but I meant Lyon"; None for other texts."""
+    match = (_SAID_EN if language == "en" else _SAID_ZH).match(text)
+    if match is None:
+        return None
+    right, wrong = match["right"], match["wrong"]
+    return f"I meant {right}, not {wrong}." if language == "en" else f"是{right}，不是{wrong}。"

@@ -13,7 +13,7 @@ import msgspec
 
 from memstream.processors import aspects, rewordings
 from memstream.processors.animals import Animals
-from memstream.processors.clause_reading import Forms, SentenceReading
+from memstream.processors.clause_reading import IN_PASSING, Forms, SentenceReading
 from memstream.processors.clauses import Speaker
 from memstream.processors.contrasts import Contrasts
 from memstream.processors.emphases import Emphases
@@ -275,7 +275,7 @@ class Statements:
         if introduced:
             facts.extend(reading.introduction(facts))
             covered = covered or bool(facts)
-        together = [each for each in facts if not _has_parted(each, text, book.language)]
+        together = [each for each in facts if not _has_parted(each, text, book.language, facts)]
         covered = covered and len(together) == len(facts)
         return Statement(tuple(together), covered and bool(together), corrects, meant)
 
@@ -295,10 +295,15 @@ class Statements:
         return None
 
 
-def _has_parted(fact: Fact, text: str, language: str) -> bool:
+def _has_parted(fact: Fact, text: str, language: str, others: Sequence[Fact]) -> bool:
     """Whether a fact names a partner from whom the same sentence says the speaker parted."""
-    named = fact.attribute in aspects.COUPLES and not fact.negative
-    return named and aspects.parts_after(text, fact.end, language)
+    if fact.attribute not in aspects.COUPLES or fact.negative:
+        return False
+    ended = fact.rule.id == IN_PASSING and any(
+        each.negative and each.attribute == fact.attribute and each.value in ("", fact.value)
+        for each in others
+    )
+    return ended or aspects.parts_after(text, fact.end, language)
 
 
 def _slot(fact: Fact) -> tuple[str, str]:

@@ -28,6 +28,19 @@ _FOR_EN = re.compile(
 )
 
 
+FOR_NOW = "for now"
+"""The qualifier of a home or a job that is told to be one only until another is found."""
+_FOR_NOW = re.compile(
+    r"\b(?:for now|for the time being|temporarily)\b|暂时|临时|暂住", re.IGNORECASE
+)
+
+
+def is_for_now(fact: Fact, text: str) -> bool:
+    """Whether a home or a job is told to be one for the time being."""
+    present = fact.rule.tense == "present" and not (fact.negative or fact.former)
+    return present and fact.attribute in _OF and _FOR_NOW.search(text) is not None
+
+
 def end_of_stay(fact: Fact, text: str, observed: datetime) -> datetime | None:
     """When a home or a job that is told in a sentence is over again; None for most."""
     if fact.attribute not in _OF or fact.negative or fact.former or fact.rule.tense != "present":

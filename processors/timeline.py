@@ -36,6 +36,7 @@ import msgspec
 
 from memstream.processors.aspects import COUPLES
 from memstream.processors.facts import ONE_PARTED, THE_ONE
+from memstream.processors.stays import FOR_NOW
 from memstream.schemas.ids import content_key
 from memstream.schemas.memories import Assertion, Status
 
@@ -352,9 +353,14 @@ def _concerns(change: Assertion, each: Assertion) -> bool:
 
 
 def _compete(one: tuple[str, str, str], other: tuple[str, str, str]) -> bool:
-    """Whether two values of a lane cannot hold at once: contraries, or two values of one slot that
-    nothing sets apart ("in winter")."""
-    return one[0] != other[0] or (one[1] != other[1] and one[2] == other[2])
+    """Whether two values of a lane, the earlier one first, cannot hold at once: contraries, or two
+    values of one slot that nothing sets apart ("in winter"). What was only for now gives way to
+    what is not."""
+    same_slot = one[2] == other[2] or (one[2] == _FOR_NOW and not other[2])
+    return one[0] != other[0] or (one[1] != other[1] and same_slot)
+
+
+_FOR_NOW = content_key(FOR_NOW)
 
 
 def _walk(ordered: list[Assertion], apart: _Groups, together: bool) -> list[Span]:

@@ -6,8 +6,8 @@ not what it stands for.
 """
 
 GATE = 2
-EXTRACT = 17
-RESOLVE = 11
+EXTRACT = 18
+RESOLVE = 12
 ENRICH = 1
 LEXEMES = 1
 """Raise it when any text could get other lexemes: stores built with another one must be rebuilt."""

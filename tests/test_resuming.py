@@ -85,6 +85,26 @@ def test_a_home_for_long_ends_the_one_before(text: str) -> None:
     assert standing("I live in Paris.", text) == {"residence=London"}
 
 
+@pytest.mark.parametrize(
+    ("texts", "stands"),
+    [
+        (("I live in Paris.", "I'm living in London for now."), {"Paris", "London"}),
+        (("我住在北京。", "我暂时住在上海。"), {"北京", "上海"}),
+        (("I live in Paris.", "I'm living in London for now.", "I moved to Rome."), {"Rome"}),
+        (
+            ("I live in Paris.", "I'm living in London for now.", "I'm living in Rome for now."),
+            {"Paris", "Rome"},
+        ),
+    ],
+)
+def test_a_home_for_now_leaves_the_one_before_and_gives_way_to_the_next(
+    texts: tuple[str, ...], stands: set[str]
+) -> None:
+    for order in permutations(turns(*texts)):
+        found = [each for each in memories(list(order)) if each.attribute == "residence"]
+        assert {each.value for each in found if each.status == "active"} == stands
+
+
 def test_who_moves_during_a_stay_has_left_both_homes() -> None:
     texts = ("I live in Paris.", "I'm living in London until June.", "I moved to Rome.")
     for order in permutations(turns(*texts)):
