@@ -63,6 +63,8 @@ class Region:
                 self.reason = self._slice(at, end)
                 self.cut_by = norm[at]
                 return at
+            if at > start and norm[at - 1] in _JOINS and norm[at] in _REPEATED:
+                continue  # "for Lego and for Volvo"
             if norm[at] in self.rule.stops or stops.length_at(norm, at):
                 self.cut_by = norm[at]
                 return at

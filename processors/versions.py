@@ -6,7 +6,7 @@ not what it stands for.
 """
 
 GATE = 2
-EXTRACT = 18
+EXTRACT = 19
 RESOLVE = 12
 ENRICH = 1
 LEXEMES = 1
