@@ -59,6 +59,8 @@ class Region:
             if at == start and norm[at] not in self.rule.stops:
                 continue
             length = reasons.length_at(norm, at)
+            if not length and self.rule.attribute == "residence":
+                length = self.book.phrase_list("companions").length_at(norm, at)
             if length and at + length < end:
                 self.reason = self._slice(at, end)
                 self.cut_by = norm[at]

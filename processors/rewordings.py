@@ -103,6 +103,9 @@ def _told_plainly(text: str, language: Language) -> str | None:
     get up at 9" for "I get up at 7, on Sundays at 9"), and what stresses when something was without
     the stress: 我去年搬到天津 for 我是去年搬到天津的."""
     if language == "zh":
+        reasoned = _REASONED_ZH.match(text) if "因为" in text or "由于" in text else None
+        if reasoned is not None:
+            return "".join(map(reasoned.group, ("who", "did"))) + f"，因为{reasoned['why']}"
         stressed = _STRESSED_ZH.match(text) if "是" in text and "的" in text else None
         if stressed is not None:
             return "".join(map(stressed.group, ("who", "when", "what")))
@@ -120,6 +123,10 @@ _RISEN_EN = re.compile(
     r"(?P<join>,? (?:but|and)|[,;]) (?P<when>(?:on|during|at|in) (?:the )?[a-z]+"
     r"(?: days)?),? (?:at|by|around|only at|not before) (?P<rest>\d.*)",
     re.IGNORECASE,
+)
+_REASONED_ZH = re.compile(
+    r"(?P<who>我们?.{0,6}?)(?:因为|由于)(?P<why>[^，,。]{1,12}?)"
+    r"(?P<did>(?:从[^，,。]{1,6})?(?:搬[到去来回家]|换成|改[喝吃用]|开始|不再|戒了|辞职|离开)[^，,。]*)[。！]?$"
 )
 _STRESSED_ZH = re.compile(
     r"(?P<who>我们?|咱们?|本人)是(?P<when>(?:在|从)?[^，,。是不的]{2,12}?)(?P<what>(?:才|就)?(?:搬[到来去回]|出生|入职|加入"

@@ -291,13 +291,21 @@ def _is_question(sentence: str, words: list[str]) -> bool:
 # --- claims about the listener --------------------------------------------------------------------
 
 _CLAIM = re.compile(
-    r"(?i)(?!if\b|when\b|once\b|unless\b|whenever\b|to\b)(?:(?:so|well|and|but|ah|oh|yes|yeah"
+    r"(?i)(?!if\b(?! i re)|when\b|once\b|unless\b|whenever\b|to\b)(?:(?:so|well|and|but|ah|oh"
+    r"|yes|yeah"
     r"|right|sure|great|okay|ok|hi|hello|also|actually|now|noted|got it|indeed|apparently"
     r"|currently|earlier|previously|yesterday|today|last (?:time|week|month|year)|of course|as"
     r"|since|because|given|considering|based on what|knowing|i (?:also )?(?:remember|know|recall"
     r"|see|think|believe|understand|noticed?|gather|hear|heard|can see|have noted)|it (?:sounds"
-    r"|seems|looks) (?:like|as if)|from (?:what|our (?:chats?"
-    r"|conversations?)))(?: that)?\b[,:]?\s*){0,4}(?:you(?:'re|’re|'ve|’ve|'d|’d)\b(?! (?:welcome"
+    r"|seems|looks)(?: like| as if)?|(?:sounds|seems|looks) (?:like|as if)|from (?:what"
+    r"|our (?:chats?"
+    r"|conversations?))|(?:based on|according to) [^,.]{3,40}|if i (?:remember"
+    r"|recall)(?: correctly)?"
+    r"|my (?:notes|records|memory) (?:says?|shows?|tells? me)|i(?:'ve|’ve"
+    r"| have)? (?:also )?(?:just )?"
+    r"(?:noted|saved|recorded|stored|remembered)|i(?:'ll|’ll| will) remember"
+    r"|here(?:'s|’s| is) what i (?:know|remember|have)(?: about you)?|we (?:talked"
+    r"|spoke) about)(?: that)?\b[,:]?\s*){0,4}(?:you(?:'re|’re|'ve|’ve|'d|’d)\b(?! (?:welcome"
     r"|right|correct|able to|better off|going to need))|you(?:\s+(?:also|really|always|never|still"
     r"|just|already|once|often|usually|previously|recently|currently|clearly|both|all|don't|don’t"
     r"|do not|didn't|didn’t|did|do|mostly|truly|used to|had|have))*\s+(?:told|said|mentioned"
@@ -309,7 +317,12 @@ _CLAIM = re.compile(
     r"|used)\b(?! to (?:install|restart|run|set))|your\s+(?:[\w'’-]+\s+){1,4}?(?:is|are|was|were"
     r"|has|have|lives?|works?|likes?|loves?|'s)\b"
     r"|(?:the\s+)?user(?:'s\s+(?:[\w'’-]+\s+){1,4}?(?:is|are|was|were)|\s+\w+s|\s+(?:is|was|has"
-    r"|had))\b)"
+    r"|had))\b"
+    r"|(?:some |the )?(?:facts|things|notes|information) (?:i know )?about you\b"
+    r"|here(?:'s|’s| is) your profile\b"
+    r"|(?:(?:given|considering|knowing|with|because of|due to|for) )?your (?:[\w'’-]+ ){0,2}"
+    r"(?:allerg(?:y|ies)|love of|love for|preference (?:for|of)|diet|birthday|interest in|fear of"
+    r"|dislike of|hatred of|job at|move to|home in|wife|husband|dog|cat)\b)"
 )
 
 
@@ -338,11 +351,17 @@ _ZH_TELLS = re.compile(
 _ZH_CLAUSE = re.compile(r"[，,；;：:]")
 _ZH_CLAIM = re.compile(
     r"(?:(?:嗯|好的|是的|对|原来|我(?:还|都)?(?:记得|知道|了解|听说|注意到)|看来|因为|既然|根据"
-    r"|据我所知|之前|上次|所以|其实|没错)[，,：: ]?)*(?:(?:您|你|用户)(?:之前|曾经?|刚才|刚刚|以前"
+    r"|据我所知|(?:根据|按照|基于)[^，,。]{2,12}|如果我没记错|我(?:会|已经?|都)?(?:帮您"
+    r"|帮你)?记(?:住|下|录)了?"
+    r"|已(?:经)?(?:记录|记下|记住|保存)了?"
+    r"|考虑到|鉴于|知道|了解到|我们(?:之前|上次|以前)?(?:聊过|聊到|说过|谈过)|之前|上次|所以"
+    r"|其实|没错)[，,：: ]?)*(?:(?:您|你|用户)(?:之前|曾经?|刚才|刚刚|以前"
     r"|上次|昨天|今天|好像|似乎|一直|很|也|都|平时|最|比较|特别|非常|不|从|目前|现在|还|跟我|和我"
     r"|对我)*(?:说|告诉|提到|提过|提及|讲过|喜欢|爱|住|是(?!否|不是)|在|有(?!没有|什么)|对"
     r"|想(?!要知道)|叫|养|吃|喝|讨厌|偏好|习惯|打算|计划|工作|来自|过敏|觉得|出生|毕业|搬|结婚|学"
-    r"|教)|(?:您|你|用户)的[^，,。]{1,12}?(?:是|叫|在|为|有))"
+    r"|教)|(?:您|你|用户)的[^，,。]{1,12}?(?:是|叫|在|为|有)"
+    r"|(?:您|你)(?:老婆|老公|妻子|丈夫|太太|女儿|儿子|孩子|妈妈|爸爸)(?:是|叫|在|喜欢|爱)"
+    r"|用户(?:的?(?:姓名|名字|生日|职业|住址|城市|爱好|偏好|饮食)[：:]|姓名))"
 )
 
 

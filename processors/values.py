@@ -193,7 +193,8 @@ def _places(region: Region) -> list[Value]:
         more = _capital_length(region, end + 1)
         if more:
             end += 1 + more
-    return [region.part(0, end).value(skip=1 if norm[0] == "the" else 0)]
+    found = region.part(0, end).value(skip=1 if norm[0] == "the" else 0)
+    return [msgspec.structs.replace(found, reason=region.reason)]
 
 
 def _chinese_place(region: Region) -> list[Value]:

@@ -5,8 +5,8 @@ They stand apart from the processors because a command that only reads needs the
 not what it stands for.
 """
 
-GATE = 2
-EXTRACT = 19
+GATE = 3
+EXTRACT = 20
 RESOLVE = 12
 ENRICH = 1
 LEXEMES = 1

@@ -235,3 +235,54 @@ def test_politeness_says_nothing(text: str) -> None:
 )
 def test_politeness_with_something_said_says_it(text: str) -> None:
     assert read_turn(text).statements + read_turn(text).questions > 0
+
+
+@pytest.mark.parametrize(
+    ("text", "reads"),
+    [
+        ("I live in Ghent with my sister.", "The user lives in Ghent with their sister."),
+        ("I moved to Ghent for a new job.", "The user lives in Ghent for a new job."),
+        ("我上周因为工作搬到烟台了。", "用户住在烟台，因为工作（自2025-03-03起）。"),
+    ],
+)
+def test_whom_one_lives_with_and_why_stay_with_the_home(text: str, reads: str) -> None:
+    (fact,) = facts(text)
+    assert fact.text == reads
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Based on our earlier chats, you live in Ghent.",
+        "According to my notes, you're vegan.",
+        "I've noted that your birthday is May 5.",
+        "If I remember correctly, you work in finance.",
+        "It seems you like spicy food.",
+        "Considering your walnut allergy, avoid the cake.",
+        "Here's what I know about you: you live in Ghent.",
+        "根据之前的对话，您住在烟台。",
+        "好的，我会记住您喜欢靠窗的座位。",
+        "考虑到你对腰果过敏，建议避开蛋糕。",
+        "用户姓名：小明。",
+        "你老婆叫小红。",
+    ],
+)
+def test_a_claim_about_the_listener(text: str) -> None:
+    reading = read_turn(text, listener_claims=True)
+    assert (reading.claims, reading.statements) == (1, 0)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Based on the logs, you should restart the server.",
+        "Given your code, the bug is in parse().",
+        "I've noted the deadline: Friday.",
+        "We talked about the roadmap.",
+        "您可以在设置里打开深色模式。",
+        "根据日志，服务器在凌晨重启了。",
+        "考虑到性能，我改用了缓存。",
+    ],
+)
+def test_advice_and_reports_are_no_claims(text: str) -> None:
+    assert read_turn(text, listener_claims=True).statements == 1
