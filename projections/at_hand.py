@@ -1,4 +1,5 @@
-"""At hand: the sketches of all that is believed, in memory, so that questions read none."""
+"""At hand: the sketches of what is believed, in memory, so that questions read none: of all there
+is in a small store, in a large one of scopes that are asked again."""
 
 from __future__ import annotations
 
@@ -14,16 +15,27 @@ Told = tuple[int, int]
 
 
 class AtHand:
-    """The sketches of the memory versions that are believed now: by name, and of each scope in the
-    order of time.
+    """The sketches of the memory versions that are believed now, of ``every`` scope or of those
+    that are taken in: by name, and of each scope in the order of time.
 
     The index that owns it adds what it writes, drops what it closes, and fills a new one after an
     erasure, so what is here is what is stored. Not thread-safe: the index's own lock is held.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *, every: bool) -> None:
         self.sketches: dict[int, Sketch] = {}
         self._told: dict[str, list[Told]] = {}
+        self._every = every
+        self._taken: set[str] = set()
+
+    def holds(self, scopes: Iterable[str]) -> bool:
+        """Whether all that is believed of the scopes is here."""
+        return self._every or self._taken.issuperset(scopes)
+
+    def take(self, scope: str, sketches: Mapping[int, Sketch]) -> None:
+        """Takes a scope in, given all that is believed of it."""
+        self._taken.add(scope)
+        self.fill(sketches)
 
     def fill(self, sketches: Mapping[int, Sketch]) -> None:
         """Adds points that are not there, by name."""
@@ -34,9 +46,10 @@ class AtHand:
             self._told[scope].sort()
 
     def add(self, name: int, sketch: Sketch) -> None:
-        """Adds a point that is not there."""
-        self.sketches[name] = sketch
-        insort(self._told.setdefault(sketch.scope, []), (sketch.at, name))
+        """Adds a point that is not there, where its scope is held."""
+        if self.holds((sketch.scope,)):
+            self.sketches[name] = sketch
+            insort(self._told.setdefault(sketch.scope, []), (sketch.at, name))
 
     def drop(self, names: Iterable[int]) -> None:
         """Takes out those of the points that are there."""

@@ -134,5 +134,9 @@ def matches_any(field: str, values: Sequence[str]) -> edge.FieldCondition:
     return edge.FieldCondition(field, match=edge.MatchAny(list(values)))
 
 
-BELIEVED = edge.Filter(must=[_condition(Condition("expired_at", at_least=LATEST + 1))])
-"""What is believed now."""
+def believed(scope: str | None) -> edge.Filter:
+    """What is believed now, of one scope or of all."""
+    must: list[Any] = [_condition(Condition("expired_at", at_least=LATEST + 1))]
+    if scope is not None:
+        must.append(matches("scope", scope))
+    return edge.Filter(must=must)

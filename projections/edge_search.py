@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
@@ -13,8 +14,8 @@ import qdrant_edge as edge
 
 from memstream.projections.at_hand import AtHand, Told, answers
 from memstream.projections.edge_requests import (
-    BELIEVED,
     OF_A_SKETCH,
+    believed,
     observed_of,
     requests,
     scored_of,
@@ -52,6 +53,9 @@ SKETCHES_KEPT = 1 << 16
 """About 0.7 KB each, so 45 MB when full."""
 MEMORIES_KEPT = 1 << 12
 """About 4 KB each, so 16 MB when full."""
+_SCOPES_ASKED = 10_000
+_PAYS_FOR = 64
+"""What is at hand spares a question 1 ms, the time in which so many sketches are read."""
 _AROUND_A_PLACE = 64
 _AT_HAND, _AT_HAND_OF = 2, 3
 """So many points of a scope, of so many, are taken to be let through."""
@@ -69,19 +73,21 @@ class EdgeSearch:
         self._sketches = Kept[int, Sketch](SKETCHES_KEPT)
         self._memories = Kept[str, Memory](MEMORIES_KEPT)
         self._at_hand: AtHand | None = None
-        self._asked = False
-        self._large = False
+        self._asked: Counter[str] = Counter()
+        """How often each scope was asked; and how many are believed of those that were counted."""
+        self._sizes: dict[str, int] = {}
         self._tenants: set[str] | None = self._names("tenant", 2)
         """All tenants there are, or so many that there are others; None where points were deleted,
         which the engine counts on until the shard is written anew."""
 
     def search(self, query: IndexQuery) -> Answer:
         """The best ``query.limit`` memories of every channel."""
-        self._prepare()
+        self._prepare(query.scopes)
+        at_hand = self._holding(query, query.scopes)
         scored_in = (
             self._scored(query, query.channels, asked_at_first(query))
-            if self._at_hand is None or not answers(query)
-            else self._scored_at_hand(query, self._at_hand)
+            if at_hand is None
+            else self._scored_at_hand(query, at_hand)
         )
         ranked: dict[Channel, Sequence[Scored]] = {
             channel: best(query, scored, partial(self._more, query, channel))
@@ -159,7 +165,7 @@ class EdgeSearch:
                 if new.payload["expired_at"] == OPEN_MICROS:
                     self._at_hand.add(UUID(new.id).int, sketch_of(new.memory, new.id))
             if len(self._at_hand.sketches) > SKETCHES_KEPT:
-                self._at_hand, self._large = None, True
+                self._at_hand = AtHand(every=False)
 
     def clear(self) -> None:
         """Forgets everything, for points are about to be deleted."""
@@ -168,15 +174,46 @@ class EdgeSearch:
         self._sketches.clear()
         self._at_hand = None
 
-    def _prepare(self) -> None:
-        """From the second question on, the sketches of all that is believed are at hand, unless the
-        store is large. A process that asks once does not read them all."""
-        if self._asked and self._at_hand is None and not self._large:
-            believed = edge.CountRequest(exact=True, filter=BELIEVED)
-            self._large = self._call(partial(self._shard.count, believed)) > SKETCHES_KEPT
-            if not self._large:
-                self._at_hand = self._filled(self._names("scope", SKETCHES_KEPT))
-        self._asked = True
+    def _prepare(self, scopes: Sequence[str]) -> None:
+        """From the second question on, the sketches of all that is believed are at hand; where the
+        store is large, those of the scopes that are asked a second time. A process that asks once
+        reads none of them."""
+        if self._at_hand is None and self._asked:
+            every = self._count(None) <= SKETCHES_KEPT
+            self._at_hand = AtHand(every=every)
+            if every:
+                self._at_hand.fill(self._read_all(self._names("scope", SKETCHES_KEPT), None))
+        if self._at_hand is not None and not self._at_hand.holds(scopes):
+            for scope in scopes:
+                if self._asked[scope] and not self._at_hand.holds((scope,)):
+                    self._at_hand = self._with(self._at_hand, scope)
+        if len(self._asked) > _SCOPES_ASKED:
+            self._asked.clear()
+            self._sizes.clear()
+        self._asked.update(scopes)
+
+    def _with(self, at_hand: AtHand, scope: str) -> AtHand:
+        """What is at hand, with a scope taken in. Where there is no room beside what is there, it
+        takes the place of that, once it was asked so often that the reading pays."""
+        if scope not in self._sizes:
+            self._sizes[scope] = self._count(scope)
+        count = self._sizes[scope]
+        if len(at_hand.sketches) + count > SKETCHES_KEPT:
+            if count > min(SKETCHES_KEPT, self._asked[scope] * _PAYS_FOR):
+                return at_hand
+            self._asked.clear()
+            at_hand = AtHand(every=False)
+        at_hand.take(scope, self._read_all((scope,), scope))
+        return at_hand
+
+    def _holding(self, query: IndexQuery, scopes: Iterable[str]) -> AtHand | None:
+        """What is at hand, where it tells what the query lets through of the scopes."""
+        at_hand = self._at_hand
+        return at_hand if at_hand is not None and answers(query) and at_hand.holds(scopes) else None
+
+    def _count(self, scope: str | None) -> int:
+        request = edge.CountRequest(exact=True, filter=believed(scope))
+        return self._call(partial(self._shard.count, request))
 
     def _names(self, field: str, at_most: int) -> set[str]:
         """What stands in a payload field."""
@@ -184,21 +221,22 @@ class EdgeSearch:
         found = self._call(partial(self._shard.facet, every)).hits
         return {str(each.value) for each in found}
 
-    def _filled(self, scopes: Iterable[str]) -> AtHand:
-        at_hand = AtHand()
+    def _read_all(self, scopes: Iterable[str], scope: str | None) -> dict[int, Sketch]:
+        """The sketches of all that is believed, of one scope or of all there are."""
+        found: dict[int, Sketch] = {}
         offset: Any = None
         while True:
             request = edge.ScrollRequest(
                 offset=offset,
                 limit=_AT_ONCE,
-                filter=BELIEVED,
+                filter=believed(scope),
                 with_payload=False,
                 with_vector=list(OF_A_SKETCH),
             )
             records, offset = self._call(partial(self._shard.scroll, request))
-            at_hand.fill(_made(scopes, records))
+            found |= _made(scopes, records)
             if offset is None:
-                return at_hand
+                return found
 
     def _told(
         self,
@@ -211,8 +249,9 @@ class EdgeSearch:
         """What was said around places of a scope, in the order of time; None where it is too much
         to read. Points that are read are added to ``seen``."""
         windows = windows_of(places, within)
-        if self._at_hand is not None and answers(query):
-            return self._at_hand.told(in_scope(query, scope), scope, windows)
+        at_hand = self._holding(query, (scope,))
+        if at_hand is not None:
+            return at_hand.told(in_scope(query, scope), scope, windows)
         limit = _AROUND_A_PLACE * len(places)
         request = scroll_windows(query, scope, windows, limit)
         points, _ = self._call(partial(self._shard.scroll, request))

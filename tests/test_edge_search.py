@@ -77,7 +77,7 @@ def versions(draw: st.DrawFn) -> list[Memory]:
     return made
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=40)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=20)
 @given(data=st.data())
 def test_what_is_at_hand_is_what_is_stored(
     tmp_path_factory: pytest.TempPathFactory, data: st.DataObject
@@ -85,44 +85,64 @@ def test_what_is_at_hand_is_what_is_stored(
     path = tmp_path_factory.mktemp("index")
     index = EdgeIndex.open(path, Generation("p", EMBEDDER.identity, "s"), EMBEDDER)
     run = steps(*data.draw(versions()))
+    kept = data.draw(st.sampled_from((1, 2, 4, edge_search.SKETCHES_KEPT)))
     asked_at = data.draw(st.sampled_from((None, START + DAY, START + 7 * DAY)))
     at = None if asked_at is None else to_micros(asked_at)
     erased = data.draw(st.sampled_from((None, *SCOPES[:2])))
-    for each in run:
-        for _ in range(data.draw(st.integers(0, 2))):
-            index.search(query(valid_at=at))
-        index.apply([each])
-    if erased is not None:
-        index.erase(erased)
-    for scope in SCOPES:
-        asked = query(scope, at)
-        cold = EdgeSearch(path, index._shard)
-        assert cold.search(asked) == index.search(asked) == index.search(asked)
-        places = [Place(scope, to_micros(START + minute * MINUTE)) for minute in (0, 3, 6)]
-        sides = {
-            "before": 2,
-            "after": 1,
-            "within": to_micros(START + 4 * MINUTE) - to_micros(START),
-        }
-        assert index._reading._at_hand is not None
-        assert cold._at_hand is None
-        assert cold.around(asked, places, **sides) == index.around(asked, places, **sides)
-    index.close()
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(edge_search, "SKETCHES_KEPT", kept)
+        for each in run:
+            for scope in data.draw(st.lists(st.sampled_from(SCOPES), max_size=3)):
+                index.search(query(scope, at))
+            index.apply([each])
+        if erased is not None:
+            index.erase(erased)
+        for scope in SCOPES:
+            asked = query(scope, at)
+            cold = EdgeSearch(path, index._shard)
+            assert cold.search(asked) == index.search(asked) == index.search(asked)
+            places = [Place(scope, to_micros(START + minute * MINUTE)) for minute in (0, 3, 6)]
+            sides = {
+                "before": 2,
+                "after": 1,
+                "within": to_micros(START + 4 * MINUTE) - to_micros(START),
+            }
+            assert index._reading._at_hand is not None
+            assert cold._at_hand is None
+            assert cold.around(asked, places, **sides) == index.around(asked, places, **sides)
+        index.close()
 
 
-def test_a_store_that_grows_large_is_read_again(
+def test_of_a_large_store_the_scopes_that_are_asked_again_are_at_hand(
     index: EdgeIndex, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(edge_search, "SKETCHES_KEPT", 3)
-    made = [memory(f"m{at}", "walnut", observed_at=START + at * MINUTE) for at in range(5)]
-    index.apply(steps(*made[:3]))
-    before = [index.search(query())["bm25"] for _ in range(2)]
-    assert index._reading._at_hand is not None
-    index.apply(steps(*made[3:], first=4))
-    assert index._reading._at_hand is None
-    assert [len(each) for each in before] == [3, 3]
-    assert [len(index.search(query())["bm25"]) for _ in range(2)] == [5, 5]
-    assert index._reading._at_hand is None
+    monkeypatch.setattr(edge_search, "SKETCHES_KEPT", 5)
+    made = [
+        memory(f"{scope}{at}", "walnut", scope=scope, observed_at=START + at * MINUTE)
+        for scope in SCOPES
+        for at in range(3)
+    ]
+    index.apply(steps(*made[:4]))
+
+    def at_hand() -> list[str]:
+        held = index._reading._at_hand
+        return [each for each in SCOPES if held is not None and held.holds((each,))]
+
+    def asked(scope: str) -> int:
+        return len(index.search(query(scope))["bm25"])
+
+    assert (asked(SCOPES[0]), at_hand()) == (3, [])
+    assert (asked(SCOPES[1]), at_hand()) == (1, list(SCOPES))
+    index.apply(steps(*made[4:], first=5))
+    assert (asked(SCOPES[2]), at_hand()) == (3, [])
+    assert (asked(SCOPES[0]), at_hand()) == (3, [SCOPES[0]])
+    monkeypatch.setattr(edge_search, "_PAYS_FOR", 1)
+    for _ in range(2):
+        assert (asked(SCOPES[1]), at_hand()) == (3, [SCOPES[0]])
+    assert (asked(SCOPES[1]), at_hand()) == (3, [SCOPES[1]])
+    monkeypatch.setattr(edge_search, "SKETCHES_KEPT", 2)
+    for _ in range(5):
+        assert (asked(SCOPES[0]), at_hand()) == (3, [SCOPES[1]])
 
 
 def test_after_a_failed_write_nothing_is_at_hand(
