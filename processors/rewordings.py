@@ -100,8 +100,10 @@ _SIGNS_ZH = re.compile("[忘收撤]|忽略|无视|别[管理]|当我|[说讲]的
 
 def _told_plainly(text: str, language: Language) -> str | None:
     """A second time of getting up or of going to bed with its verb ("I get up at 7, on Sundays I
-    get up at 9" for "I get up at 7, on Sundays at 9"), and what stresses when something was without
-    the stress: 我去年搬到天津 for 我是去年搬到天津的."""
+    get up at 9" for "I get up at 7, on Sundays at 9"), the name of an animal beside it ("I got a
+    cat named Miso" for "I got a cat and called her Miso"), and what stresses when something was
+    without the stress: 我去年搬到天津 for 我是去年搬到天津的; two tastes with a comma between them:
+    我喜欢茶，不喜欢咖啡 for 我喜欢茶不喜欢咖啡."""
     if language == "zh":
         reasoned = _REASONED_ZH.match(text) if "因为" in text or "由于" in text else None
         if reasoned is not None:
@@ -109,8 +111,14 @@ def _told_plainly(text: str, language: Language) -> str | None:
         stressed = _STRESSED_ZH.match(text) if "是" in text and "的" in text else None
         if stressed is not None:
             return "".join(map(stressed.group, ("who", "when", "what")))
+        against = _AGAINST_ZH.match(text) if "不喜欢" in text or "不爱" in text else None
+        if against is not None:
+            return f"{against['likes']}，{against['other']}"
         again = _RISEN_ZH.match(text) if "起床" in text or "睡" in text else None
         return again and f"{again['before']}{again['verb']}，{again['then']}{again['verb']}"
+    given = _GIVEN_EN.match(text) if "name" in text or "call" in text else None
+    if given is not None:
+        return f"{given['before']} named {given['name']}{given['rest']}"
     again = _RISEN_EN.match(text) if " up " in text or " bed " in text else None
     return again and (
         f"{again['before']}{again['verb']}{again['first']}{again['join']} {again['when']}"
@@ -118,6 +126,12 @@ def _told_plainly(text: str, language: Language) -> str | None:
     )
 
 
+_GIVEN_EN = re.compile(
+    r"(?P<before>.*\b(?:got|adopted|have|bought|rescued|found)(?: us| me| myself| ourselves)?"
+    r" (?:an?|the) (?:[a-z-]+ ){0,3}[a-z]+)"
+    r"(?:(?:,? and)?,? (?:I |[Ww]e )?(?:named|called|call) (?:him|her|it)"
+    r"|(?:,? and)?,? (?:his|her|its) name(?: is|['’]s)) (?P<name>[A-Z][\w’'-]+)(?P<rest>[.!,;].*|)$"
+)
 _RISEN_EN = re.compile(
     r"(?P<before>.*\bI\b.*?)(?P<verb>\b(?:wake up|get up|go to bed))(?P<first> [^,;]*?\d[^,;]*?)"
     r"(?P<join>,? (?:but|and)|[,;]) (?P<when>(?:on|during|at|in) (?:the )?[a-z]+"
@@ -131,6 +145,10 @@ _REASONED_ZH = re.compile(
 _STRESSED_ZH = re.compile(
     r"(?P<who>我们?|咱们?|本人)是(?P<when>(?:在|从)?[^，,。是不的]{2,12}?)(?P<what>(?:才|就)?(?:搬[到来去回]|出生|入职|加入"
     r"|跳槽)[^，,。的]{0,12})的[。！]?$"
+)
+_AGAINST_ZH = re.compile(
+    r"(?P<likes>.*?(?:喜欢|爱|讨厌)[^，,。！!？?；;不]{1,8}?)"
+    r"(?P<other>(?:但|可|却|而|也|更)?(?:不|不太|不怎么)(?:喜欢|爱).+)"
 )
 _RISEN_ZH = re.compile(
     r"(?P<before>.*点.*?)(?P<verb>起床|睡觉)[，,;；]"

@@ -13,6 +13,7 @@ import msgspec
 
 from memstream.processors import aspects, rewordings
 from memstream.processors.animals import Animals
+from memstream.processors.casing import with_names
 from memstream.processors.clause_reading import IN_PASSING, Forms, SentenceReading
 from memstream.processors.clauses import Speaker
 from memstream.processors.contrasts import Contrasts
@@ -106,6 +107,7 @@ class Statements:
         self, sentence: Sentence, speaker: Speaker, anchor: datetime | None, *, correcting: bool
     ) -> Statement:
         """The facts of a sentence. ``correcting``: the sentence before announced a correction."""
+        sentence = self._with_names(sentence)
         emphatic = self.emphases.meant(sentence.text)
         if emphatic is not None:
             return self._read(reworded(sentence, emphatic), speaker, anchor, correcting)
@@ -216,6 +218,7 @@ class Statements:
     ) -> tuple[Fact, ...]:
         """The names that a sentence gives to what the ones before it introduced, or what it says of
         him or her."""
+        sentence = self._with_names(sentence)
         naming = self.introductions.naming(sentence.text)
         if naming is None:
             told = self.introductions.told_of(sentence.text, before)
@@ -279,6 +282,13 @@ class Statements:
         covered = covered and len(together) == len(facts)
         return Statement(tuple(together), covered and bool(together), corrects, meant)
 
+    def _with_names(self, sentence: Sentence) -> Sentence:
+        """The sentence with its names written as names (see ``casing``)."""
+        if self.book.language != "en" or _NAMING.isdisjoint(spoken(sentence.text)):
+            return sentence
+        text = with_names(sentence.text, self.book.phrase_list("not_names"))
+        return sentence if text == sentence.text else reworded(sentence, text)
+
     def _names_in_passing(self, text: str) -> bool:
         """Whether a sentence names somebody whom it calls by a relation."""
         return not self._related.isdisjoint(spoken(text)) and any(
@@ -293,6 +303,10 @@ class Statements:
                 said = match.groupdict()
                 return said["right"].strip(), (said.get("wrong") or "").strip()
         return None
+
+
+_NAMING = frozenset(("name", "names", "called", "named", "call", "known"))
+"""One of these stands before every name that is known without its capital letter."""
 
 
 def _has_parted(fact: Fact, text: str, language: str, others: Sequence[Fact]) -> bool:

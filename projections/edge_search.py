@@ -176,8 +176,8 @@ class EdgeSearch:
 
     def _prepare(self, scopes: Sequence[str]) -> None:
         """From the second question on, the sketches of all that is believed are at hand; where the
-        store is large, those of the scopes that are asked a second time. A process that asks once
-        reads none of them."""
+        store is large, those of the scopes that are asked again and again. A process that asks
+        once reads none of them."""
         if self._at_hand is None and self._asked:
             every = self._count(None) <= SKETCHES_KEPT
             self._at_hand = AtHand(every=every)
@@ -193,14 +193,14 @@ class EdgeSearch:
         self._asked.update(scopes)
 
     def _with(self, at_hand: AtHand, scope: str) -> AtHand:
-        """What is at hand, with a scope taken in. Where there is no room beside what is there, it
-        takes the place of that, once it was asked so often that the reading pays."""
+        """What is at hand, with a scope taken in once it was asked so often that the reading pays;
+        in place of what is there, where there is no room beside that."""
         if scope not in self._sizes:
             self._sizes[scope] = self._count(scope)
         count = self._sizes[scope]
+        if count > min(SKETCHES_KEPT, self._asked[scope] * _PAYS_FOR):
+            return at_hand
         if len(at_hand.sketches) + count > SKETCHES_KEPT:
-            if count > min(SKETCHES_KEPT, self._asked[scope] * _PAYS_FOR):
-                return at_hand
             self._asked.clear()
             at_hand = AtHand(every=False)
         at_hand.take(scope, self._read_all((scope,), scope))

@@ -58,6 +58,11 @@ TABLE: list[tuple[str, set[str]]] = [
     ("I'm on a strict deadline.", set()),
     ("我从大学开始吃素。", {"diet=吃素"}),
     ("我吃素很多年了。", {"diet=吃素"}),
+    # tastes and studies
+    ("我喜欢喝茶不喜欢咖啡。", {"likes=喝茶", "dislikes=咖啡"}),
+    ("我不喜欢茶也不喜欢咖啡。", {"dislikes=茶", "dislikes=咖啡"}),
+    ("我喜欢不喜欢说话的人。", set()),
+    ("I have a degree in physics from Bologna.", {"field_of_study=physics"}),
     # things
     ("I drive a beat-up Corolla.", {"vehicle=Corolla"}),
     ("I drive a red Honda Civic.", {"vehicle=Honda Civic"}),
