@@ -26,7 +26,7 @@ _NO_NAMES = frozenset(
     "me him them us off out up back over after myself himself herself mum mom dad earlier again"
     " once twice names something nothing unusual long short hard difficult weird strange funny"
     " common rare pretty beautiful lovely important hidden unknown secret irrelevant private"
-    " spelled pronounced written very too quite rather already taken missing wrong different".split()
+    " spelled pronounced written very too quite rather already taken missing wrong".split()
 )
 """Words that follow, and name nobody: "his name is unusual", "he called me back"."""
 
