@@ -205,7 +205,7 @@ def _guard(found: list[Clause], words: Words, dated: Dated, book: Rulebook) -> N
             silenced = True
         if clause.lead in conditions or first in conditions:
             silenced = True
-        if orders.length_at(spoken.norm, start) or reports.holds_any(spoken.norm):
+        if orders.length_at(spoken.norm, start) or reports.holds_any(spoken.norm[start:]):
             silenced = True
         dead = silenced or clause.lead in _SUBORDINATE or first in _SUBORDINATE
         if clause.lead == "that" and previous is not None:
