@@ -53,8 +53,9 @@ def plainly(text: str, language: Language) -> str | None:
         likely = "allerg" in text or not _DOCTORS.isdisjoint(spoken(text))
     else:
         likely = "过敏" in text or "医" in text or "大夫" in text
-    if not likely:
-        return _command(text, language) or _told_plainly(text, language)
+    command = _command(text, language)
+    if command is not None or not likely:
+        return command or _told_plainly(text, language)
     also = _ALSO.sub(r"\g<said> and I'm \g<more>", text) if language == "en" else text
     if also != text:
         return also
@@ -98,6 +99,40 @@ _SIGNS_EN = frozenset(("forget", "ignore", "disregard", "strike", "never", "neve
 _SIGNS_ZH = re.compile("[忘收撤]|忽略|无视|别[管理]|当我|[说讲]的")
 
 
+def _listed(found: re.Match[str]) -> str:
+    """What somebody likes, hates or does not bear, listed after a colon, as one sentence."""
+    label = found["label"].lower().removeprefix("my ")
+    items = [
+        each for each in re.split(r"[,，、;；]| and |和", found["items"].strip(" .。！!")) if each
+    ]
+    if not label.isascii():
+        form = next((form for sign, form in _LISTED_ZH.items() if sign in label), "我喜欢{}")
+        return form.format("、".join(map(str.strip, items)))
+    form = next((form for sign, form in _LISTED_EN.items() if sign in label), "I like {}")
+    head, last = items[:-1], items[-1].strip()
+    return form.format(f"{', '.join(map(str.strip, head))} and {last}" if head else last)
+
+
+_LISTED_EN = {
+    "allerg": "I'm allergic to {}",
+    "dislike": "I dislike {}",
+    "hate": "I hate {}",
+    "diet": "I'm {}",
+}
+_LISTED_ZH = {"过敏": "我对{}过敏", "不喜欢": "我讨厌{}", "讨厌": "我讨厌{}"}
+_LIST_EN = re.compile(
+    r"(?P<label>(?:(?:things|foods?|what|stuff) )?i (?:really )?(?:like|love|enjoy|hate|dislike)"
+    r"|i(?:['’]m| am) allergic(?: to)?|my (?:likes|dislikes)"
+    r"|(?:my )?(?:(?:food )?allergies|diet))\s*[:：]\s*"
+    r"(?P<items>[^:.!?`]{2,80}[.!]?)$",
+    re.IGNORECASE,
+)
+_LIST_ZH = re.compile(
+    r"(?P<label>(?:我的?)?(?:过敏(?:原|源|史|食物)?|不喜欢(?:的(?:东西|食物))?|讨厌的(?:东西|食物)?|喜欢的(?:东西|食物)?))"
+    r"[:：](?P<items>[^:：。！？?`]{1,40}[。！]?)$"
+)
+
+
 def _told_plainly(text: str, language: Language) -> str | None:
     """A second time of getting up or of going to bed with its verb ("I get up at 7, on Sundays I
     get up at 9" for "I get up at 7, on Sundays at 9"), the name of an animal beside it ("I got a
@@ -108,6 +143,9 @@ def _told_plainly(text: str, language: Language) -> str | None:
         reasoned = _REASONED_ZH.match(text) if "因为" in text or "由于" in text else None
         if reasoned is not None:
             return "".join(map(reasoned.group, ("who", "did"))) + f"，因为{reasoned['why']}"
+        born = _BORN_ZH.match(text) if "生日" in text else None
+        if born is not None:
+            return f"我的生日是{born['when']}"
         stressed = _STRESSED_ZH.match(text) if "是" in text and "的" in text else None
         if stressed is not None:
             return "".join(map(stressed.group, ("who", "when", "what")))
@@ -142,6 +180,9 @@ _REASONED_ZH = re.compile(
     r"(?P<who>[^，,。我]{0,6}我们?.{0,6}?)(?:因为|由于)(?P<why>[^，,。]{1,12}?)"
     r"(?P<did>(?:从[^，,。]{1,6})?(?:搬[到去来回家]|换成|改[喝吃用]|开始|不再|戒了|辞职|离开)[^，,。]*)[。！]?$"
 )
+_BORN_ZH = re.compile(
+    r"(?P<when>(?:每年|农历|阳历)?[^，,。我]{2,14}?)[是为](?:我|本人)的?生日[。！]?$"
+)
 _STRESSED_ZH = re.compile(
     r"(?P<who>我们?|咱们?|本人)是(?P<when>(?:在|从)?[^，,。是不的]{2,12}?)(?P<what>(?:才|就)?(?:搬[到来去回]|出生|入职|加入"
     r"|跳槽)[^，,。的]{0,12})的[。！]?$"
@@ -160,6 +201,9 @@ def _command(text: str, language: Language) -> str | None:
     """A command after its label ("Unit tests: `make check`") as a sentence; None where none is."""
     if ":" not in text and "：" not in text:
         return None
+    list_of = _LIST_EN.match(text) or _LIST_ZH.match(text)
+    if list_of is not None:
+        return _listed(list_of)
     labelled = _LABEL_EN.match(text) or _LABEL_ZH.match(text)
     if labelled is None:
         return None

@@ -408,7 +408,7 @@ def _listed(region: Region, name: str) -> Iterator[Value]:
 
 _AFTER_LISTED = frozenset(
     ", and or in at on for with to by from as since so because but of now who . ; ! -"
-    " named called".split()
+    " named called except unless".split()
 )
 
 

@@ -6,7 +6,7 @@ not what it stands for.
 """
 
 GATE = 3
-EXTRACT = 21
+EXTRACT = 22
 RESOLVE = 12
 ENRICH = 1
 LEXEMES = 1

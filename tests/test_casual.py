@@ -139,6 +139,16 @@ STATED = [
     ("dependencies are managed with pip", {"package_manager=pip"}),
     ("我们迁到 pnpm 了", {"package_manager=pnpm"}),
     ("单测命令：`make check`", {"test_command=make check"}),
+    # lists after a colon
+    ("Things I like: hiking, jazz", {"likes=hiking", "likes=jazz"}),
+    ("I dislike: loud music", {"dislikes=loud music"}),
+    ("My allergies: nuts, soy and eggs", {"allergy=nuts", "allergy=soy", "allergy=eggs"}),
+    ("Diet: vegan", {"diet=vegan"}),
+    ("我的过敏原：花生、虾", {"allergy=花生", "allergy=虾"}),
+    ("不喜欢的食物：香菜", {"dislikes=香菜"}),
+    # birthdays
+    ("My birthday falls on March 9", {"birthday=03-09"}),
+    ("5月5日是我的生日", {"birthday=05-05"}),
     # names
     ("The name is Lars", {"name=Lars"}),
     ("This is Maria speaking", {"name=Maria"}),
@@ -179,6 +189,9 @@ SILENT = [
     "我搬去和女朋友住了",
     "Notes: `make check`",
     "It's Monday here",
+    "likes: int",
+    "Diet: see below",
+    "明天是我妈妈的生日",
     "She said I live in Ghent",
     "I live in reading",
     "今天讨厌的人来了",
