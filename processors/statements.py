@@ -305,7 +305,7 @@ class Statements:
         return None
 
 
-_NAMING = frozenset(("name", "names", "called", "named", "call", "known"))
+_NAMING = frozenset("name names called named call known married engaged divorced at".split())
 """One of these stands before every name that is known without its capital letter."""
 
 

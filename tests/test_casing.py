@@ -30,6 +30,8 @@ NOT_NAMES = READER.books["en"].phrase_list("not_names")
         ("my dog is a border collie called fly", {"pet=Fly @border collie"}),
         ("we got a kitten and named her poppy", {"pet=Poppy @kitten"}),
         ("i got a puppy, his name is biscuit", {"pet=Biscuit @puppy"}),
+        ("i'm a software engineer at stripe", {"job_title=software engineer", "employer=Stripe"}),
+        ("i got married to omar last june", {"spouse=Omar"}),
         ("my sister lives in leeds", {"the user's sister: residence=leeds"}),
     ],
 )

@@ -63,6 +63,11 @@ TABLE: list[tuple[str, set[str]]] = [
     ("我不喜欢茶也不喜欢咖啡。", {"dislikes=茶", "dislikes=咖啡"}),
     ("我喜欢不喜欢说话的人。", set()),
     ("I have a degree in physics from Bologna.", {"field_of_study=physics"}),
+    ("I can't eat peanuts.", {"diet=no peanuts"}),
+    ("I'm Jewish.", {"religion=Jewish"}),
+    ("I'm a practising Catholic.", {"religion=Catholic"}),
+    ("I've been playing the violin for ten years.", {"plays=violin"}),
+    ("I'm a nurse at heart.", {"job_title=nurse"}),
     # things
     ("I drive a beat-up Corolla.", {"vehicle=Corolla"}),
     ("I drive a red Honda Civic.", {"vehicle=Honda Civic"}),
