@@ -63,7 +63,9 @@ def plainly(text: str, language: Language) -> str | None:
     if told is not None:
         return told["said"][0].upper() + told["said"][1:]
     liked = (_LIKED_EN if language == "en" else _LIKED_ZH).match(text)
-    return None if liked is None else f"{liked['before']}{liked['value']}{liked['after']}"
+    if liked is None:
+        return _told_plainly(text, language)
+    return f"{liked['before']}{liked['value']}{liked['after']}"
 
 
 _BACK_EN = re.compile(
@@ -140,6 +142,9 @@ def _told_plainly(text: str, language: Language) -> str | None:
     without the stress: 我去年搬到天津 for 我是去年搬到天津的; two tastes with a comma between them:
     我喜欢茶，不喜欢咖啡 for 我喜欢茶不喜欢咖啡."""
     if language == "zh":
+        first = _REASON_FIRST_ZH.match(text) if text.startswith(("因为", "由于")) else None
+        if first is not None:
+            return f"{first['did']}，因为{first['why']}"
         reasoned = _REASONED_ZH.match(text) if "因为" in text or "由于" in text else None
         if reasoned is not None:
             return "".join(map(reasoned.group, ("who", "did"))) + f"，因为{reasoned['why']}"
@@ -157,6 +162,9 @@ def _told_plainly(text: str, language: Language) -> str | None:
     given = _GIVEN_EN.match(text) if "name" in text or "call" in text else None
     if given is not None:
         return f"{given['before']} named {given['name']}{given['rest']}"
+    first = _REASON_FIRST_EN.match(text) if ", I " in text else None
+    if first is not None:
+        return f"{first['did']} {first['why'][0].lower()}{first['why'][1:]}"
     again = _RISEN_EN.match(text) if " up " in text or " bed " in text else None
     return again and (
         f"{again['before']}{again['verb']}{again['first']}{again['join']} {again['when']}"
@@ -175,6 +183,16 @@ _RISEN_EN = re.compile(
     r"(?P<join>,? (?:but|and)|[,;]) (?P<when>(?:on|during|at|in) (?:the )?[a-z]+"
     r"(?: days)?),? (?:at|by|around|only at|not before) (?P<rest>\d.*)",
     re.IGNORECASE,
+)
+_REASON_FIRST_EN = re.compile(
+    r"(?P<why>(?:Because of|Due to|Thanks to"
+    r"|After(?! \S+ (?:years?|months?|weeks?|days?|hours?)\b))"
+    r" [^,]{3,60}), (?P<did>I(?: have)? (?:just |finally )?"
+    r"(?:switched|changed|replaced|swapped|ditched)\b[^,]*?)[.!]?$"
+)
+_REASON_FIRST_ZH = re.compile(
+    r"(?:因为|由于)(?P<why>[^，,。]{1,15})[，,](?:所以)?"
+    r"(?P<did>我们?[^，,。]*(?:换成|改[成喝吃用为]|搬[到去来回]|转到)[^，,。]*?)[。！]?$"
 )
 _REASONED_ZH = re.compile(
     r"(?P<who>[^，,。我]{0,6}我们?.{0,6}?)(?:因为|由于)(?P<why>[^，,。]{1,12}?)"

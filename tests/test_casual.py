@@ -273,11 +273,43 @@ def test_politeness_with_something_said_says_it(text: str) -> None:
         ("I live in Ghent with my sister.", "The user lives in Ghent with their sister."),
         ("I moved to Ghent for a new job.", "The user lives in Ghent for a new job."),
         ("我上周因为工作搬到烟台了。", "用户住在烟台，因为工作（自2025-03-03起）。"),
+        ("由于工作调动，我上周搬到了烟台。", "用户住在烟台，因为工作调动（自2025-03-03起）。"),
     ],
 )
 def test_whom_one_lives_with_and_why_stay_with_the_home(text: str, reads: str) -> None:
     (fact,) = facts(text)
     assert fact.text == reads
+
+
+@pytest.mark.parametrize(
+    ("text", "reads"),
+    [
+        (
+            "Because of my reflux, I switched from coffee to tea.",
+            "The user switched from coffee to tea because of their reflux.",
+        ),
+        (
+            "After developing an allergy, I switched from milk to soy milk.",
+            "The user switched from milk to soy milk after developing an allergy.",
+        ),
+        (
+            "I ditched paper for a tablet because of the clutter.",
+            "The user switched from paper to a tablet because of the clutter.",
+        ),
+        (
+            "I left Volvo for a startup called Windly.",
+            "The user works at Windly (before: Volvo).",
+        ),
+        ("因为胃不好，我把咖啡换成了绿茶", "用户从咖啡换成了绿茶，因为胃不好。"),
+    ],
+)
+def test_a_change_keeps_from_what_and_why(text: str, reads: str) -> None:
+    assert reads in [fact.text for fact in facts(text)]
+
+
+@pytest.mark.parametrize("text", ["I left Rome for Oslo", "I left Volvo for lunch"])
+def test_a_way_is_no_change_of_work(text: str) -> None:
+    assert told(text) == set()
 
 
 @pytest.mark.parametrize(
