@@ -160,6 +160,10 @@ class EdgeSearch:
             raise
         if self._tenants is not None:
             self._tenants.update(new.payload["tenant"] for new in written)
+        for new in written:
+            # Of the versions of a memory one is believed, so the first alone adds to its scope.
+            if new.memory.version == 1 and new.memory.scope in self._sizes:
+                self._sizes[new.memory.scope] += 1
         if self._at_hand is not None:
             for new in written:
                 if new.payload["expired_at"] == OPEN_MICROS:
@@ -172,6 +176,7 @@ class EdgeSearch:
         self._tenants = None
         self._memories.clear()
         self._sketches.clear()
+        self._sizes.clear()
         self._at_hand = None
 
     def _prepare(self, scopes: Sequence[str]) -> None:

@@ -145,6 +145,32 @@ def test_of_a_large_store_the_scopes_that_are_asked_again_are_at_hand(
         assert (asked(SCOPES[0]), at_hand()) == (3, [SCOPES[1]])
 
 
+def test_a_scope_that_outgrows_what_is_kept_is_not_read_again_and_again(
+    index: EdgeIndex, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(edge_search, "SKETCHES_KEPT", 5)
+    index.apply(steps(*(memory(f"b{at}", "walnut", scope=SCOPES[1]) for at in range(6))))
+    for _ in range(3):
+        index.search(query())  # counted while there is nothing
+    read_all = EdgeSearch._read_all
+    read: list[int] = []
+
+    def counted(*given: object) -> object:
+        found = read_all(*given)  # type: ignore[arg-type]
+        read.append(len(found))
+        return found
+
+    monkeypatch.setattr(EdgeSearch, "_read_all", counted)
+    for at in range(9):
+        grown = memory(f"a{at}", "walnut")
+        again = memory(grown.id, "saddle", version=2, created_at=START + DAY)
+        index.apply(steps(grown, again, first=7 + 2 * at))
+        assert index._reading._at_hand is not None
+        assert len(index._reading._at_hand.sketches) <= 5
+        assert len(index.search(query())["bm25"]) == min(at + 1, 8)
+    assert sum(read) <= 5, read
+
+
 def test_after_a_failed_write_nothing_is_at_hand(
     index: EdgeIndex, monkeypatch: pytest.MonkeyPatch
 ) -> None:
