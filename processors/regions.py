@@ -148,7 +148,8 @@ def determiners(region: Region) -> int:
 
 def _is_title(region: Region, at: int) -> bool:
     """ "The Hague", "A positive": what has a capital within a sentence is no article."""
-    return region.raw[at][:1].isupper() and (len(region.raw[at]) > 1 or region.start + at > 0)
+    word = region.raw[at] if at < len(region.raw) else ""
+    return word[:1].isupper() and (len(word) > 1 or region.start + at > 0)
 
 
 def parts(region: Region) -> list[Region]:
