@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import re
 
-from memstream.processors.words import Phrases
+from memstream.processors.names import NOT_CALLED, is_name_like
+from memstream.processors.rules import Rulebook
 
 _WRITTEN_SMALL = re.compile(r"(?<!^)(?!I\b)[A-Z]")
 """A capital letter that is neither the first one nor "I"."""
@@ -18,10 +19,15 @@ _END = (
     r"|yesterday|today|next|when|for|after|with)\b)"
 )
 _ONE = re.compile(
-    r"\b(?:name(?: is|['’]s)|(?:called|named)(?: him| her| it)?|call me|known as"
+    r"\b(?:(?<!\b[Mm]y )name(?: is|['’]s)|(?:called|named)(?: him| her| it)?|known as"
     r"|(?:married|engaged) to|divorced from) "
     rf"(?P<names>{_NAME}){_END}"
 )
+_OWN = re.compile(
+    r"\b(?:[Mm]y name(?: is|['’]s)|[Cc]all me(?! [\w’'-]+,? but\b)) "
+    rf"(?P<names>{_NAME}){_END}"
+)
+"""An animal may be called lucky; who says so of himself says what he is like: "call me old"."""
 _FIRM = re.compile(rf"\b[Ii](?:['’]m| am|m) an? (?:[a-z-]+ ){{1,4}}at (?P<names>{_NAME}){_END}")
 _SEVERAL = re.compile(
     rf"\b(?:are (?:called|named)|names are) (?P<names>{_NAME}(?:(?:,? and |, ){_NAME})+)"
@@ -33,27 +39,38 @@ _NO_NAMES = frozenset(
     " common rare pretty beautiful lovely important hidden unknown secret irrelevant private"
     " spelled pronounced written very too quite rather already taken missing wrong work heart home"
     " night large present first least all times school university college last noon sea war risk"
-    " peace rest best worst hand church".split()
+    " peace rest best worst hand church weekends weekdays nights mornings evenings soon often always"
+    " later sometimes never sometime anytime whenever asap instead everywhere anywhere upon collect now"
+    " unique similar popular biblical undecided confidential tba unpronounceable misspelled"
+    " mispronounced misspelt wrongly correctly right correct mud paranoid".split()
 )
 """Words that follow, and name nobody: "his name is unusual", "he called me back", "I'm a poet at
 heart"."""
 
 
-def with_names(text: str, not_names: Phrases) -> str:
+def with_names(text: str, book: Rulebook) -> str:
     """The sentence with a capital letter to each name in it, where it is written without any;
     as long as it was, so that places in it stay."""
     if _WRITTEN_SMALL.search(text) is not None:
         return text
+    not_names = book.phrase_list("not_names"), book.phrase_list("nationality")
 
     def capital(match: re.Match[str]) -> str:
         word = match.group()
-        plain = word == "and" or word in not_names or word in _NO_NAMES
+        plain = word == "and" or word in _NO_NAMES or any(word in each for each in not_names)
         return word if plain else word[0].upper() + word[1:]
 
     def written(match: re.Match[str]) -> str:
         lead = match.group()[: match.start("names") - match.start()]
         return lead + re.sub(_NAME, capital, match["names"])
 
+    def own(match: re.Match[str]) -> str:
+        name = match["names"]
+        fits = "-" not in name or not name.endswith("ed")
+        fits = fits and name not in _NO_NAMES and is_name_like(name, book, apart=NOT_CALLED)
+        return written(match) if fits else match.group()
+
+    text = _OWN.sub(own, text)
     for form in (_SEVERAL, _ONE, _FIRM):
         text = form.sub(written, text)
     return text

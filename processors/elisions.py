@@ -39,6 +39,14 @@ def of_the_speaker(text: str, language: Language) -> bool:
 _LONGEST_ELIDED_EN = 90
 _LONGEST_ELIDED_ZH = 24
 _FIRST_EN = r"(?:(?:so|ok|okay|yes|yeah|hey|hi|btw|update|well)[,:]? )*"
+_EMPLOYED = (
+    r"(?:as(?! (?:expected|intended|designed|usual|planned|hoped|wanted|advertised|described"
+    r"|documented|specified|promised|before|always|ever|well|root|admin|is|it|if|we|you|they"
+    r"|(?:a|an|one|the) (?:charm|treat|dream|whole|group|workaround|fix|fallback|test|result)))"
+    r"|(?:at|for)(?! (?:scale|last|first|least|most|runtime|peace|speed|full|half|random|all"
+    r"|once|night|home|free|fun|nothing|good|ever|real|sure|money)\b))\b"
+)
+"""What works as intended, or at scale, is a program."""
 _ELIDED_EN = (
     (
         re.compile(
@@ -46,7 +54,7 @@ _ELIDED_EN = (
             r"(?:moved|relocated|settled|joined|became|started (?:a|work|my|as|at)"
             r"|got (?:a|promoted|hired|my)|used to live"
             r"|grew up|can(?:['’]?t|not) (?:stand|bear)|don['’]?t (?:like|eat)|dislike"
-            r"|live in|work (?:at|for|as)"
+            rf"|live in|work {_EMPLOYED}"
             r"|(?:really |absolutely |totally )?(?:love|hate|enjoy|adore)"
             r" (?!(?:it|the|this|that|these|those|your|how|when|what|to|you|him|her|them)\b)))\b.*",
             re.IGNORECASE,
@@ -56,7 +64,8 @@ _ELIDED_EN = (
     (
         re.compile(
             rf"{_FIRST_EN}(?P<said>(?:(?:also|currently|now|still|severely|highly|originally) )?"
-            r"(?:allergic to|based in|living in|working (?:at|for|as)|from))\b.*",
+            rf"(?:allergic to|based in|living in|working {_EMPLOYED}"
+            r"|from(?!.*(?:\b(?:to|import|until|till|through|onwards?)\b|:))))\b.*",
             re.IGNORECASE,
         ),
         "I'm ",

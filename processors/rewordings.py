@@ -150,7 +150,7 @@ def _told_plainly(text: str, language: Language) -> str | None:
             return "".join(map(reasoned.group, ("who", "did"))) + f"，因为{reasoned['why']}"
         born = _BORN_ZH.match(text) if "生日" in text else None
         if born is not None:
-            return f"我的生日是{born['when']}"
+            return f"{born['whose']}的生日是{born['when']}"
         stressed = _STRESSED_ZH.match(text) if "是" in text and "的" in text else None
         if stressed is not None:
             return "".join(map(stressed.group, ("who", "when", "what")))
@@ -159,6 +159,9 @@ def _told_plainly(text: str, language: Language) -> str | None:
             return f"{against['likes']}，{against['other']}"
         again = _RISEN_ZH.match(text) if "起床" in text or "睡" in text else None
         return again and f"{again['before']}{again['verb']}，{again['then']}{again['verb']}"
+    born = _BORN_EN.match(text) if "day" in text and "b" in text else None
+    if born is not None:
+        return f"{born['whose'] or born['own']} birthday is {born['when'] or born['day']}"
     given = _GIVEN_EN.match(text) if "name" in text or "call" in text else None
     if given is not None:
         return f"{given['before']} named {given['name']}{given['rest']}"
@@ -199,7 +202,16 @@ _REASONED_ZH = re.compile(
     r"(?P<did>(?:从[^，,。]{1,6})?(?:搬[到去来回家]|换成|改[喝吃用]|开始|不再|戒了|辞职|离开)[^，,。]*)[。！]?$"
 )
 _BORN_ZH = re.compile(
-    r"(?P<when>[^，,。我]{1,8}[月/-][^，,。我]{1,6}?)[是为](?:我|本人)的?生日[。！]?$"
+    r"(?P<when>[^，,。我]{1,8}[月/-][^，,。我]{1,6}?|今天|明天|后天)(?:就?是|为|又是)?"
+    r"(?P<whose>我|本人|我[^，,。的是家]{1,4})的?生日[。！了啦]?$"
+)
+_BORN_EN = re.compile(
+    r"(?:(?:hey|hi|so|and|well|oh|btw|actually),? )*(?:(?P<when>today|tomorrow|(?:on )?[a-z]*\.?"
+    r" ?\d[\w ]{0,16}?) (?:is|it['’]s)(?: also)? (?P<whose>my|my [a-z]+(?: [A-Z][a-z]+)?['’]s)"
+    r"(?: \d+(?:st|nd|rd|th))? (?:birthday|bday|b-day)"
+    r"|it(?:['’]?s| is)(?: also)? (?P<own>my|my [a-z]+(?: [A-Z][a-z]+)?['’]s)"
+    r"(?: \d+(?:st|nd|rd|th))? (?:birthday|bday|b-day) (?P<day>today|tomorrow))[.!]*$",
+    re.IGNORECASE,
 )
 _STRESSED_ZH = re.compile(
     r"(?P<who>我们?|咱们?|本人)是(?P<when>(?:在|从)?[^，,。是不的]{2,12}?)(?P<what>(?:才|就)?(?:搬[到来去回]|出生|入职|加入"

@@ -286,7 +286,7 @@ class Statements:
         """The sentence with its names written as names (see ``casing``)."""
         if self.book.language != "en" or _NAMING.isdisjoint(spoken(sentence.text)):
             return sentence
-        text = with_names(sentence.text, self.book.phrase_list("not_names"))
+        text = with_names(sentence.text, self.book)
         return sentence if text == sentence.text else reworded(sentence, text)
 
     def _names_in_passing(self, text: str) -> bool:

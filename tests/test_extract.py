@@ -122,6 +122,10 @@ def test_a_day_and_its_month_need_no_known_moment(text: str, value: str | None) 
         ("My birthday is tomorrow.", "03-13", "tomorrow"),
         ("My wife's birthday is next Friday.", "03-21", "Friday"),
         ("我的生日是明天。", "03-13", "明天"),
+        ("Today is my 40th birthday!", "03-12", "oday"),
+        ("hey, it's my birthday today", "03-12", "today"),
+        ("Tomorrow is my wife's birthday.", "03-13", "omorrow"),
+        ("明天是我老婆的生日。", "03-13", "明天"),
         ("我的生日是下周五。", "03-21", "下周五"),
     ],
 )

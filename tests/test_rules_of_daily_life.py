@@ -48,6 +48,17 @@ TABLE: list[tuple[str, set[str]]] = [
     ("我升职当主管了。", {"job_title=主管"}),
     ("我升了职。", set()),
     ("我现在待业。", {"-employer=", "-job_title="}),
+    ("我刚换了工作，现在在小米。", {"employer=小米"}),
+    ("我已经不在腾讯了。", {"-employer=腾讯"}),
+    ("我在百度上搜了一下。", set()),
+    ("我在阿里云部署了服务。", set()),
+    # beliefs and signs
+    ("我信佛。", {"religion=佛"}),
+    ("我信任他。", set()),
+    ("我是天蝎座。", {"zodiac_sign=天蝎座"}),
+    ("我属龙。", {"zodiac_sign=龙"}),
+    ("I'm a Scorpio.", {"zodiac_sign=Scorpio"}),
+    ("我结婚三年了。", {"marital_status=已婚"}),
     # health and food
     ("I've had migraines since childhood.", {"health_condition=migraines"}),
     ("I've had a cold for days.", set()),
@@ -72,6 +83,7 @@ TABLE: list[tuple[str, set[str]]] = [
     ("I drive a beat-up Corolla.", {"vehicle=Corolla"}),
     ("I drive a red Honda Civic.", {"vehicle=Honda Civic"}),
     ("I drive a little too fast.", set()),
+    ("我会弹一点钢琴。", {"plays=钢琴"}),
     ("我在乐队弹贝斯。", {"plays=贝斯"}),
     ("我在餐厅弹琴。", set()),
 ]
