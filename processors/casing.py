@@ -39,10 +39,10 @@ _NO_NAMES = frozenset(
     " common rare pretty beautiful lovely important hidden unknown secret irrelevant private"
     " spelled pronounced written very too quite rather already taken missing wrong work heart home"
     " night large present first least all times school university college last noon sea war risk"
-    " peace rest best worst hand church weekends weekdays nights mornings evenings soon often always"
-    " later sometimes never sometime anytime whenever asap instead everywhere anywhere upon collect now"
-    " unique similar popular biblical undecided confidential tba unpronounceable misspelled"
-    " mispronounced misspelt wrongly correctly right correct mud paranoid".split()
+    " peace rest best worst hand church weekends weekdays nights mornings evenings soon often"
+    " always later sometimes never sometime anytime whenever asap instead everywhere anywhere upon"
+    " collect now unique similar popular biblical undecided confidential tba unpronounceable"
+    " misspelled mispronounced misspelt wrongly correctly right correct mud paranoid".split()
 )
 """Words that follow, and name nobody: "his name is unusual", "he called me back", "I'm a poet at
 heart"."""
