@@ -79,8 +79,10 @@ _BEGINS_ENGLISH = re.compile(
 _BEGINS_CHINESE = frozenset("我你您他她它咱这那")
 _FENCE = re.compile(r"^[ \t]*(```|~~~)", re.MULTILINE)
 _END = re.compile(
-    r"""[.!?]+["'”’)\]]*(?=\s|$|[\u3400-\u9fff])|[。！？!?]+[”’」』）)"]*|[….]{2,}(?=\s|$)|…+"""
+    r"""[.!?]{1,32}["'”’)\]]{,32}(?=\s|$|[\u3400-\u9fff])|[。！？!?]+[”’」』）)"]*"""
+    r"""|[….]{2,32}(?=\s|$)|…+"""
 )
+"""What needs something behind it is short: a longer run is tried again from within."""
 _END_SIGN = re.compile(r"[.!?。！？…]")
 """What every ``_END`` begins with: looking for one of these first is much faster."""
 _LAST_WORD = re.compile(r"[\w.]+$")

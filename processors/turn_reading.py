@@ -14,6 +14,7 @@ from datetime import datetime
 import msgspec
 
 from memstream.processors import elisions
+from memstream.processors.announcements import announced, holds
 from memstream.processors.clauses import Speaker
 from memstream.processors.facts import CONTRARY, WITH_IT, Fact
 from memstream.processors.introductions import REACH
@@ -46,8 +47,9 @@ class TurnReading:
         facts: list[tuple[Sentence, Fact]] = []
         left: list[bool] = []
         correcting = False
+        others = announced(text)
         for at, sentence in enumerate(found):
-            if sentence.kind != "said":
+            if sentence.kind != "said" or holds(others, sentence.start):
                 left.append(True)
                 continue
             place = (sentence.text, correcting)

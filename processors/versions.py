@@ -6,7 +6,7 @@ not what it stands for.
 """
 
 GATE = 3
-EXTRACT = 25
+EXTRACT = 26
 RESOLVE = 12
 ENRICH = 1
 LEXEMES = 1

@@ -1,0 +1,88 @@
+"""What a turn announces as not its speaker's own words: a text to translate or to mend, a mail that
+was received, what somebody wrote.
+
+What stands after the colon in the same clause is silenced with the clause; here is told where the
+announced text goes on, in further sentences and lines. Nothing tells where it ends, so it goes on
+to the end of the turn, or of the line where somebody was quoted within one.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
+from operator import itemgetter
+
+_TEXTS = (
+    r"(?:e-?mails?|messages?|texts?|letters?|articles?|reviews?|posts?|tweets?|transcripts?|excerpts?"
+    r"|passages?|paragraphs?|sentences?|lyrics|poems?|essays?|comments?|dialogues?|chats?|bios?)"
+)
+_LEAD = r"(?:^|(?<=[.!?。！？,，])|\b(?:please|you|me|to|and|for|let's)\b)[ \t]*"
+_OPEN = r"[ \t]*[:：](?![ \t]*[\"“'‘「『/\d])"
+"""What is quoted behind the colon ends with its quote; and neither "https://" nor "9:30" opens."""
+
+_ANNOUNCED = (
+    re.compile(
+        rf"{_LEAD}(?:(?:translat|proofread|rewrit|rephras|paraphras|reword|summari[sz])\w*\b"
+        rf"[^\n:：.!?]{{,60}}|(?:examples?|samples?)\b[^\n:：.!?]{{,40}}"
+        rf"|(?:answer|respond|reply|speak|talk|write) (?:as|like)\b[^\n:：.!?]{{,40}}"
+        rf"|(?:correct|fix|edit|improve|polish|shorten|check|explain|analy[sz]e|classify|draft|write"
+        rf"|compose|answer|reply to|respond to|comment on)\b(?: \w+){{,4}} (?:{_TEXTS}|grammar"
+        rf"|spelling)\b[^\n:：.!?]{{,40}}){_OPEN}",
+        re.IGNORECASE | re.MULTILINE,
+    ),
+    re.compile(
+        rf"\b(?:here(?:['’]s| is| are)|below (?:is|are)|this is|got|received|found|sent me)\b"
+        rf"(?! my (?:\w+ )?{_TEXTS})[^\n:：.!?]{{,40}}?\b{_TEXTS}\b"
+        rf"(?! (?:for you|about me|from me)\b)[^\n:：.!?]{{,40}}{_OPEN}",
+        re.IGNORECASE,
+    ),
+    re.compile(
+        r"^[ \t]*-{2,}[ \t]*(?:original|forwarded) message\b"
+        r"|^(?:from|发件人)[:：][^\n]*\n(?:[^\n:：]{1,12}[:：][^\n]*\n){,6}?(?:subject|主题)[:：]",
+        re.IGNORECASE | re.MULTILINE,
+    ),
+    re.compile(
+        rf"(?<![做是当学])(?:翻译|润色|改写|校对|总结|概括|修改)(?![的了过])[^\n:：。！？]{{,20}}{_OPEN}"
+        r"|(?:这是|以下是|下面是|收到)(?!我的)[^\n:：。！？]{,16}"
+        rf"(?:邮件|消息|信|文章|评论|短信|聊天记录|原文|歌词|段落)[^\n:：。！？]{{,6}}{_OPEN}"
+    ),
+)
+_SAID = re.compile(
+    r"(?:^|(?<=[.!?,，。！？:：]))[ \t]*(?P<who>(?:[\w'’]+ ){1,4})"
+    r"(?:said|says|wrote|writes|replied|answered|texted|emailed|messaged|posted|tweeted|told)\b"
+    rf"(?: (?:me|us|him|her|them|this|back|the following)\b){{,2}}{_OPEN}"
+    r"|(?:^|(?<=[，。！？:：]))[ \t]*"
+    r"(?:我的?[^\s我:：，。！？]{,2}[妈爸妹姐哥弟婆公友事板子女奶爷])?"
+    r"[^\s我:：，。！？]{,6}(?<!来)(?:说|写道|写|回复|发来)"
+    rf"(?:的?(?:消息|短信))?{_OPEN}",
+    re.IGNORECASE | re.MULTILINE,
+)
+_SPEAKER = frozenset("i we i've we've i’ve we’ve as".split())
+
+
+def announced(text: str) -> list[tuple[int, int]]:
+    """The [start, end) ranges of a turn that are announced as somebody else's words, in order;
+    none reaches into the next."""
+    if ":" not in text and "：" not in text and "--" not in text:
+        return []
+    begun = min((m.end() for form in _ANNOUNCED if (m := form.search(text))), default=len(text))
+    found = [(start, min(end, begun)) for start, end in _said(text) if start < begun]
+    return [*found, (begun, len(text))] if begun < len(text) else found
+
+
+def holds(ranges: Sequence[tuple[int, int]], place: int) -> bool:
+    """Whether a place lies in one of the ranges of ``announced``."""
+    at = bisect_right(ranges, place, key=itemgetter(0))
+    return at > 0 and place < ranges[at - 1][1]
+
+
+def _said(text: str) -> Iterator[tuple[int, int]]:
+    for match in _SAID.finditer(text):
+        if not _SPEAKER.isdisjoint((match["who"] or "").lower().split()):
+            continue
+        line_end = text.find("\n", match.end())
+        if line_end < 0 or not text[match.end() : line_end].strip():
+            yield match.end(), len(text)
+            return
+        yield match.end(), line_end

@@ -1,0 +1,97 @@
+"""What a turn announces as somebody else's words states nothing of its speaker, in all lines."""
+
+from __future__ import annotations
+
+import pytest
+from conversing import standing
+from growth import assert_linear
+
+from memstream.processors.announcements import announced, holds
+from memstream.processors.sentences import sentences
+
+OTHERS = [
+    "Translate: I am Bob. I live in Turin.",
+    "Can you proofread this: I live in Turin. I work at Volvo.",
+    "Please fix the grammar:\n\nI live in Turin. I works at Volvo.",
+    "Could you translate the following into Dutch:\nI live in Turin.\nI work at Volvo.",
+    "Summarize this for me:\nI'm a nurse. I live in Turin.",
+    "Write a cover letter:\nI'm a nurse. I live in Turin.",
+    "Reply to this review:\nI'm vegan. I work at Volvo.",
+    "Answer as a customer:\nI live in Turin.",
+    "For example:\nI live in Turin.",
+    "Here is the email I got:\nHi, I'm Anna. I live in Turin.",
+    "Here's the message from my landlord:\nI live in Turin.\n\nI work at Volvo.",
+    "He said: I like it. I work at Volvo.",
+    "My sister wrote:\nI live in Turin. I work at Volvo.",
+    "So, Anna texted me:\nI'm vegan now. I moved to Turin.",
+    "From: Bob\nDate: today\nSubject: hello\nI moved to Turin last week.",
+    "See below.\n-----Original Message-----\nI live in Turin.",
+    "帮我翻译：我叫李雷。我住在大连。",
+    "请总结下面的内容：\n我是护士。我住在大连。",
+    "他说：我很好。我在华为工作。",
+    "我妹妹写道：\n我住在大连。",
+    "这是我收到的邮件：\n我住在大连。",
+    "发件人：李雷\n主题：你好\n我搬到大连了。",
+]
+
+OWN = [
+    ("I told you: I like it. I live in Turin.", "residence=Turin"),
+    ("As I said: it is late. I live in Turin.", "residence=Turin"),
+    ("Here is what you should know about me:\nI live in Turin.", "residence=Turin"),
+    ("Here is my bio:\nI live in Turin.", "residence=Turin"),
+    ("Here's a message from me: hello. I live in Turin.", "residence=Turin"),
+    ("Write this down:\nI live in Turin.", "residence=Turin"),
+    ("Remember the following:\nI live in Turin.", "residence=Turin"),
+    ("To explain: it is late. I live in Turin.", "residence=Turin"),
+    ("I have to fix this: it is wrong. I live in Turin.", "residence=Turin"),
+    ("Translate 'hello'. I live in Turin.", "residence=Turin"),
+    ('Please translate: "good morning". I live in Turin.', "residence=Turin"),
+    ('He said: "come at five". I live in Turin.', "residence=Turin"),
+    ("He said: come at five.\nI live in Turin.", "residence=Turin"),
+    ("Summarize https://example.com/a. I live in Turin.", "residence=Turin"),
+    ("I live in Turin. He said: come at five.", "residence=Turin"),
+    ("Update: it worked. I live in Turin.", "residence=Turin"),
+    ("Meeting from: nine. I live in Turin.", "residence=Turin"),
+    ("我说过：我很好。我住在大连。", "residence=大连"),
+    ("总的来说：我很好。我住在大连。", "residence=大连"),
+    ("我是做翻译的：主要是法语。我住在大连。", "residence=大连"),
+    ("他说：“五点来”。我住在大连。", "residence=大连"),
+]
+
+
+@pytest.mark.parametrize("text", OTHERS)
+def test_what_is_announced_as_anothers_is_no_fact_of_the_speaker(text: str) -> None:
+    assert standing(text) == set()
+
+
+@pytest.mark.parametrize(("text", "stated"), OWN)
+def test_what_one_announces_of_oneself_is(text: str, stated: str) -> None:
+    assert stated in standing(text)
+
+
+@pytest.mark.parametrize(
+    "unit",
+    [
+        "he said: no.\n",
+        "translate ",
+        "from: a\n",
+        "here is a ",
+        "to to ",
+        "a: ",
+        "他说：好。\n",
+        " ",
+    ],
+)
+def test_announcements_are_found_in_linear_time(unit: str) -> None:
+    def work(size: int) -> None:
+        text = "from: " + unit * (size // len(unit))
+        found = announced(text)
+        for place in range(0, len(text), 20):
+            holds(found, place)
+
+    assert_linear(work, 8_000)
+
+
+@pytest.mark.parametrize("run", ["...", ".!", "…", ".…", ".'", "?.", ".”"])
+def test_signs_that_might_end_a_sentence_are_read_in_linear_time(run: str) -> None:
+    assert_linear(lambda size: sentences("a" + run * (size // len(run)) + "x"), 8_000)
