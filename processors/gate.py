@@ -93,6 +93,9 @@ class _Decision(msgspec.Struct, frozen=True, gc=False):
 _RECORDED = _Decision("stored", "recorded", 1.0)
 _ANOTHER = _Decision("rejected", "a piece of another text than is recorded under its id")
 _REVIEWABLE = ("held", "quarantined")
+_REVIEWERS = ("user_said", "admin_edit")
+"""The sources whose reviews count: a tool, a model or a document approves nothing, not even what it
+brought itself."""
 
 
 class Verdict(msgspec.Struct, frozen=True, gc=False):
@@ -129,7 +132,7 @@ class Gate:
         decision = _ANOTHER if _is_of_another(state, event) else self._decide(state, event)
         state.put(mark, GateMark(decision.outcome))
         decisions = [self._decided(event, 0, event.id, decision)]
-        if isinstance(event.data, ReviewDecided):
+        if isinstance(event.data, ReviewDecided) and decision.outcome == "stored":
             decisions += self._reviewed(state, event, event.data)
         elif decision.outcome in _REVIEWABLE:
             # The review may have come first: it waited for this.
@@ -179,6 +182,8 @@ class Gate:
             return self._statement(event, data)
         if event.type == "tool.called":
             return _Decision("rejected", "a call asserts nothing")
+        if isinstance(data, ReviewDecided) and event.source.kind not in _REVIEWERS:
+            return _Decision("rejected", "a review that no person made")
         if isinstance(data, ContextServed):
             _mark_served(state, event, data)
         return _RECORDED

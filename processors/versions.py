@@ -5,7 +5,7 @@ They stand apart from the processors because a command that only reads needs the
 not what it stands for.
 """
 
-GATE = 3
+GATE = 4
 EXTRACT = 26
 RESOLVE = 12
 ENRICH = 1
