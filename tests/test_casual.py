@@ -191,7 +191,7 @@ SILENT = [
     "It's Monday here",
     "likes: int",
     "Diet: see below",
-    "明天是我妈妈的生日",
+    "明天是我妈妈的生日会",
     "She said I live in Ghent",
     "I live in reading",
     "今天讨厌的人来了",
