@@ -66,6 +66,8 @@ class Amendments:
             points = _POINTS[language].match(right) or f"the {right}".lower() in text.lower()
             if not points:
                 found += self._bare(language, right, at_a_time=at_a_time)
+        elif not found and not clear:  # "Sorry, Anna" may speak to her, "Sorry, Lyon" does not
+            found += [each for each in self._bare(language, right, at_a_time=False) if each.known]
         if not found:
             return None
         return Amending(found[-1].value, wrong, tuple(found))

@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from datetime import UTC, datetime
+from datetime import datetime
 from functools import cached_property
 
 import msgspec
 
 from memstream.processors import aspects, endings
 from memstream.processors.animals import Animals
+from memstream.processors.clause_dates import dates_known, dates_told
 from memstream.processors.clauses import (
     Clause,
     Speaker,
@@ -23,7 +24,7 @@ from memstream.processors.clauses import (
 )
 from memstream.processors.clauses_en import english_clauses
 from memstream.processors.clauses_zh import chinese_clauses
-from memstream.processors.dates import DateSpan, find_dates
+from memstream.processors.dates import find_dates
 from memstream.processors.facts import CONTRARY, ONE_PARTED, Fact, closed_by, ended_with
 from memstream.processors.moments import birthday
 from memstream.processors.names import NOT_CALLED, is_name_like
@@ -195,6 +196,23 @@ class SentenceReading:
             return ends and is_name_like(name, self._book)
         return link != [] or is_name_like(name, self._book, apart=NOT_CALLED)
 
+    def named_before_verbs(self, known: Sequence[Fact]) -> list[Fact]:
+        """Names between a relation and what is said of who has it: 我哥哥张伟在华为工作."""
+        told = {(fact.attribute, fact.value) for fact in known}
+        named = [each for each in self.clauses if each.alive and each.relation and each.name]
+        return [
+            Fact(
+                rule=self._naming(_RELATION, attribute, each.relation), attribute=attribute,
+                topic=each.relation, value=each.name, spoken=each.name,
+                subject=self._speaker.name, start=each.spoken.start[0],
+                end=each.spoken.end[-1],
+                species=each.relation if attribute == "pet" else "",
+            )
+            for each in named
+            if (attribute := self._book.relations.get(each.relation, ""))
+            and (attribute, each.name) not in told
+        ]  # fmt: skip
+
     def animals(self, known: Sequence[Fact]) -> list[Fact]:
         """All that is known, with the other animals of "a dog named Rex and a cat named Luna"."""
         first = next(
@@ -279,28 +297,10 @@ class SentenceReading:
             return False
         if rule.whole and not match.captures and not self._only_trails(clause.words, match.end):
             return False
-        return not (rule.needs_date and not self._dates(rule, clause))
-
-    def _dates(self, rule: Rule, clause: Clause) -> list[DateSpan]:
-        """The dates of a clause that are known. Where the date is the value itself, a day and its
-        month count without a time to reckon from too: they are the same from any."""
-        known = [each for each in clause.dates if each.unresolved is None]
-        if rule.tense == "future" and self._anchor is not None:
-            now = self._anchor
-            return [each for each in known if each.end is None or each.end > now]
-        if known or rule.dates != "value" or self._anchor is not None:
-            return known
-        language = self._book.language
-        one, other = (find_dates(self._text, each, language) for each in _ANY_TIMES)
-        said = {each.start_char for each in clause.dates}
-        return [
-            first
-            for first, second in zip(one, other, strict=True)
-            if first.start_char in said
-            and first.start is not None
-            and second.start is not None
-            and first.start.timetuple()[1:3] == second.start.timetuple()[1:3]
-        ]
+        return not (
+            rule.needs_date
+            and not dates_known(rule, clause, self._text, self._anchor, self._book.language)
+        )
 
     def _is_turned(self, match: Match, clause: Clause) -> bool:
         """Whether what surrounds the words of a rule says that it is not so, or no more."""
@@ -389,7 +389,7 @@ class SentenceReading:
                 qualifier=value.qualifier or qualifier,
                 negative=negative,
                 former=clause.former,
-                dates=tuple(clause.dates),
+                dates=dates_told(rule, clause, self.clauses, self._text, self._book.language),
                 reason=value.reason or self._reason_after(clause),
                 previous=previous,
                 species=species,
@@ -488,7 +488,7 @@ class SentenceReading:
         start_char = words.start[0]
         end_char = words.end[max(0, match.end - 1)]
         if rule.dates == "value":
-            date = self._dates(rule, clause)[0]
+            date = dates_known(rule, clause, self._text, self._anchor, self._book.language)[0]
             if date.start is None or date.granularity != "day":
                 return []
             born = {"birthday", "日"}.isdisjoint(words.norm[: match.end])
@@ -580,7 +580,6 @@ class SentenceReading:
         ]  # fmt: skip
 
 
-_ANY_TIMES = (datetime(2024, 3, 13, tzinfo=UTC), datetime(2028, 10, 5, tzinfo=UTC))
 _LEFT_OPEN = {
     "thing": frozenset("that which who whom whose where when whenever how if unless than".split()),
     "action": frozenset((":", "：", "if", "unless", "that")),

@@ -81,6 +81,7 @@ def dated_words(words: Words, dates: Sequence[DateSpan], book: Rulebook) -> Date
     by_word: dict[int, DateSpan] = {}
     before = book.phrase_list("date_prepositions")
     begins = book.phrase_list("date_beginnings")
+    during = book.phrase_list("date_endings")
     index = 0
     for date in dates:
         if date.text.lower() in book.labels:
@@ -93,6 +94,9 @@ def dated_words(words: Words, dates: Sequence[DateSpan], book: Rulebook) -> Date
             index += 1
         if index == first:
             continue
+        if book.language == "zh":
+            after = during.length_at(words.norm, index)
+            taken.update(range(index, index + after))
         by_word[first] = date
         while first > 0 and (
             words.norm[first - 1] in before

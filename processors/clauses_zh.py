@@ -103,7 +103,7 @@ def _guard(found: list[Clause], words: Words, book: Rulebook) -> None:
         if any(phrases.anywhere(said) for phrases in silencing):
             silenced = True
         clause.alive = not silenced
-        if asks.anywhere(norm):
+        if asks.anywhere(norm) and asks.anywhere(list(_ASKS_NOT.sub("", "".join(norm)))):
             clause.alive = False
         previous = clause
     if words.norm[-1:] and words.norm[-1] in "？?":
@@ -228,8 +228,17 @@ def _subject_at(clause: Clause, spoken: Words, start: int, book: Rulebook, speak
             return at - start
         clause.subject = "we" if pronoun.startswith(("我们", "咱")) else "self"
         clause.who = speaker.name
-        return size
+        return size + _family(norm[start + size :])
     return _name_at(clause, spoken, start, book)
+
+
+def _family(norm: list[str]) -> int:
+    """How many characters name the family as a whole before it moves: 我们家搬到杭州."""
+    match = _FAMILY.match("".join(norm[:5]))
+    return 0 if match is None else len(match.group())
+
+
+_FAMILY = re.compile("(?:家|全家|一家人?|家人)(?=[搬迁])")
 
 
 def _relation_length(norm: list[str], at: int, book: Rulebook) -> int:
@@ -251,10 +260,23 @@ def _name_at(clause: Clause, spoken: Words, start: int, book: Rulebook) -> int:
             continue
         name = "".join(raw[start : start + size])
         surname = norm[start] in book.phrase_list("surnames") or norm[start] in "小老阿"
-        if latin or (surname and name not in book.lists.get("not_names", ())):
+        related = bool(clause.relation) and _tells_of_one(name, "".join(norm[after:]), book)
+        if latin or ((surname or related) and name not in book.lists.get("not_names", ())):
             clause.subject, clause.who = "other", name
             return size
     return 0
+
+
+def _tells_of_one(name: str, said: str, book: Rulebook) -> bool:
+    """Whether what stands between a relation and a verb is a name: 我朋友大伟住在珀斯."""
+    adverb = book.phrase_list("adverbs").anywhere(list(name))
+    return not adverb and said.startswith(_OF_ONE) and _NO_NAME.search(name) is None
+
+
+_OF_ONE = ("住在", "搬到", "搬去", "来自", "加入", "入职", "就职于", "毕业于", "养了", "的生日")
+_NO_NAME = re.compile(
+    "[不没都也还就才又很更最一现已常正在到过的了是他她我们前今昨明去早刚家人俩独自单同共暂久长期临全因随突忽曾将会要想能该应先再起来]"
+)
 
 
 def _read_predicate(clause: Clause, spoken: Words, start: int, book: Rulebook) -> None:
@@ -293,4 +315,6 @@ def _read_predicate(clause: Clause, spoken: Words, start: int, book: Rulebook) -
         clause.alive = False
 
 
+_ASKS_NOT = re.compile("[不没]怎么(?=[喜爱吃喝])|什么(?=.{0,4}[都也][不没])")
+"""Words that ask elsewhere: 不怎么喜欢, 什么宠物都不养."""
 _NOT_YET = re.compile("还[没不未]|暂时[没不]|暂不|尚未")

@@ -255,6 +255,9 @@ class Repairs:
         """The value of "Sorry, I meant X", the Y of "not Y" behind it, and whether the words can
         be nothing else than a correction; None where a text is not that alone."""
         text = text.strip()
+        trailing = (_SORRY_AFTER_ZH if self._chinese else _SORRY_AFTER_EN).match(text)
+        if trailing is not None:
+            text = f"{trailing['sorry']}{'，' if self._chinese else ', '}{trailing['right']}"
         said = (_SAID_ZH if self._chinese else _SAID_EN).match(text)
         clear = said is not None or self.is_clear(text)
         after = text[said.end() :] if said is not None else self.at_start(text)
@@ -321,12 +324,23 @@ _COUNTED = frozenset(
     ("", "years old", "kids", "children", "sons", "daughters", "孩子", "儿子", "女儿")
 )
 _MOST_AMENDED = 5
-_SAID_EN = re.compile("(?!)")
+_SORRY_AFTER_EN = re.compile(
+    r"(?P<right>[^,.;:!?*]+?)(?:,| -+| –| —|\.) ?(?P<sorry>sorry|oops|whoops|my bad|my mistake"
+    r"|i meant|i mean)[.!]*$",
+    re.IGNORECASE,
+)
+_SORRY_AFTER_ZH = re.compile(
+    r"(?P<right>[^，,。；;：:！!？?]+?)[，,。 ]+(?P<sorry>抱歉|不好意思|说错了|打错了|写错了|口误)"
+    r"[。！!了]*$"
+)
+"""The right value with the word that puts right behind it: "Lyon, sorry"."""
+_SAID_EN = re.compile(r"\*(?=[^\s*])")
 _SAID_ZH = re.compile(
     "(?:(?:抱歉|不好意思|对不起|不对|哦|啊|呃|噢)[，,。！! ]*)*"
-    "我(?:本来|其实)?(?:想|要|是想)?(?:说|指|打)的(?:其实)?(?=是(?![实真这那气假反玩事]))"
+    "(?:我(?:本来|其实)?(?:想|要|是想)?(?:说|指|打)的(?:其实)?(?=是(?![实真这那气假反玩事]))"
+    "|(?:其实)?应该(?=是(?![实真这那气假反玩事有]).{1,12}$))"
 )
-"""What opens a turn that says again what was meant: 我说的是杭州."""
+"""What opens a turn that says again what was meant: 我说的是杭州, 应该是杭州; "*Lyon"."""
 _AMENDED_EN = re.compile(
     r"(?P<right>[^,.;:!?]+?)(?:,? (?:and )?not (?P<wrong>[^,.;:!?]+?))?[.!]*$", re.IGNORECASE
 )

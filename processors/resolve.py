@@ -25,6 +25,7 @@ from memstream.processors.plans import (
     kinds_shown_by,
     signs_of,
 )
+from memstream.processors.same_values import value_key
 from memstream.processors.timeline import Review, Span, order_of, timeline
 from memstream.schemas.attributes import Attributes, builtin
 from memstream.schemas.events import (
@@ -207,7 +208,7 @@ class Resolve:
         one = bool(assertion.attribute) and attribute.cardinality == "one"
         kind = _kind(assertion)
         alone = not (one or attribute.together or kind)
-        value = derived_id(content_key(assertion.value)) if alone else ""
+        value = derived_id(value_key(assertion)) if alone else ""
         qualifier = kind if attribute.together or not one else assertion.qualifier
         return key(
             assertion.scope,

@@ -162,6 +162,12 @@ def _told_plainly(text: str, language: Language) -> str | None:
     born = _BORN_EN.match(text) if "day" in text and "b" in text else None
     if born is not None:
         return f"{born['whose'] or born['own']} birthday is {born['when'] or born['day']}"
+    over = _OVER_EN.match(text) if " me" in text or " my" in text else None
+    if over is not None:
+        return f"{over['before'] or ''}I have stopped liking {over['what']}"
+    spent = _SPENT_EN.match(text) if "spent" in text else None
+    if spent is not None:
+        return f"{spent['before']}lived in {spent['where']} in {spent['when']}"
     given = _GIVEN_EN.match(text) if "name" in text or "call" in text else None
     if given is not None:
         return f"{given['before']} named {given['name']}{given['rest']}"
@@ -180,6 +186,16 @@ _GIVEN_EN = re.compile(
     r" (?:an?|the) (?:[a-z-]+ ){0,3}[a-z]+)"
     r"(?:(?:,? and)?,? (?:I |[Ww]e )?(?:named|called|call) (?:him|her|it)"
     r"|(?:,? and)?,? (?:his|her|its) name(?: is|['’]s)) (?P<name>[A-Z][\w’'-]+)(?P<rest>[.!,;].*|)$"
+)
+_OVER_EN = re.compile(
+    r"(?P<before>(?:honestly|well|so|sadly|actually|turns out),? )?(?P<what>[a-z][^,.;:!?]{1,30}?)"
+    r" (?:(?:is|are)(?:n['’]t| not) (?:really )?(?:for me|my thing|my cup of tea)"
+    r" (?:any ?more|any longer)|(?:is|are) no longer (?:for me|my thing|my cup of tea))[.!]*$",
+    re.IGNORECASE,
+)
+_SPENT_EN = re.compile(
+    r"(?P<before>(?:I|We) )spent (?:(?:all|most|part) of )?(?P<when>(?:the (?:spring|summer|autumn"
+    r"|fall|winter) of )?(?:19|20)\d\d) (?:living )?in (?P<where>[A-Z][\w’' -]*?)[.!]*$"
 )
 _RISEN_EN = re.compile(
     r"(?P<before>.*\bI\b.*?)(?P<verb>\b(?:wake up|get up|go to bed))(?P<first> [^,;]*?\d[^,;]*?)"
@@ -228,13 +244,17 @@ _RISEN_ZH = re.compile(
 
 
 def _command(text: str, language: Language) -> str | None:
-    """A command after its label ("Unit tests: `make check`") as a sentence; None where none is."""
-    if ":" not in text and "：" not in text:
+    """A command after its label ("Unit tests: `make check`"), or one told instead of another, as a
+    sentence; None where none is."""
+    if ":" not in text and "：" not in text and "`" not in text:
         return None
     list_of = _LIST_EN.match(text) or _LIST_ZH.match(text)
     if list_of is not None:
         return _listed(list_of)
-    labelled = _LABEL_EN.match(text) or _LABEL_ZH.match(text)
+    instead = None
+    if "test" in text:
+        instead = (_INSTEAD_EN if language == "en" else _INSTEAD_ZH).match(text)
+    labelled = instead or _LABEL_EN.match(text) or _LABEL_ZH.match(text)
     if labelled is None:
         return None
     form = "Run the tests with {}" if language == "en" else "跑测试用{}"
@@ -251,6 +271,23 @@ _LABEL_EN = re.compile(
     r"(?: suite)?(?: with| command)?\s*:\s*(?P<command>`[^`]+`[.!]?)$",
     re.IGNORECASE,
 )
+_TESTS = r"`[^`]*\btests?\b[^`]*`"
+_INSTEAD_EN = re.compile(
+    r"(?:(?:please|from now on|now|so|and|ok|okay|always|going forward),? )*"
+    rf"(?:(?:don['’]t|do not|never|stop)(?: use| run|using|running)*(?: any ?more)? {_TESTS}"
+    r"(?: any ?more)?[,;.—-]+(?: but| and| please| instead)* "
+    r"|(?=.*` (?:instead|rather|in place|not)))"
+    rf"(?:run|use|type|execute) (?P<command>{_TESTS})"
+    rf"(?:,? (?:instead of|rather than|in place of|not) {_TESTS})?"
+    r"(?: from now on| now| please| going forward| instead)*[.!]*$",
+    re.IGNORECASE,
+)
+_INSTEAD_ZH = re.compile(
+    r"(?:请|以后|从现在起|从今以后|今后|现在|麻烦|都|[，, ])*"
+    rf"(?:不要再?用|别再?用|不再用|不用) ?{_TESTS} ?[，,。；了 ]*(?:而是|请|要|改)*用 ?"
+    rf"(?P<command>{_TESTS})[。！ ]*$"
+)
+"""A command that runs tests, told instead of another that did."""
 _LABEL_ZH = re.compile(
     r"(?:(?:跑|运行|执行)?(?:单元|集成)?(?:测试|单测)(?:用|的?命令)?)\s*[:：]\s*(?P<command>`[^`]+`。?)$"
 )

@@ -270,6 +270,8 @@ class Statements:
             covered = covered and (clause.filler or reading.is_covered(clause, found))
         if named:
             facts.extend(reading.relations(facts))
+        elif book.language == "zh" and facts:
+            facts.extend(reading.named_before_verbs(facts))
         facts = reading.animals(facts)
         if parted:
             gone = reading.parted(parted)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from datetime import datetime, timedelta
 
+from memstream.processors.dates import find_dates
 from memstream.processors.facts import Fact
 
 _OF = frozenset(("residence", "employer"))
@@ -26,6 +27,7 @@ _FOR_EN = re.compile(
     rf"(?P<unit>{'|'.join(_DAYS_EN)})s?(?! now\b| already\b)",
     re.IGNORECASE,
 )
+_UNTIL_ZH = re.compile("住到(?P<date>[^，,。！!；;的]{2,8})")
 
 
 FOR_NOW = "for now"
@@ -49,6 +51,12 @@ def end_of_stay(fact: Fact, text: str, observed: datetime) -> datetime | None:
         lasting = date.granularity in ("week", "month") and not date.begins
         if lasting and date.start and date.end and date.start <= observed < date.end:
             return date.end
+    until = _UNTIL_ZH.search(text)
+    if until is not None:
+        dates = find_dates(until["date"], observed, "zh")
+        end = dates[0].end if dates and dates[0].start_char == 0 else None
+        weekday = end is not None and until["date"].startswith(("周", "星期", "礼拜"))
+        return end + timedelta(days=7) if end and weekday and end <= observed else end
     told = _FOR_EN.search(text)
     if told is None:
         return None

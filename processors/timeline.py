@@ -36,6 +36,7 @@ import msgspec
 
 from memstream.processors.aspects import COUPLES
 from memstream.processors.facts import ONE_PARTED, THE_ONE
+from memstream.processors.same_values import is_some, value_key
 from memstream.processors.stays import FOR_NOW
 from memstream.schemas.ids import content_key
 from memstream.schemas.memories import Assertion, Status
@@ -44,7 +45,7 @@ from memstream.schemas.memories import Assertion, Status
 def _key(assertion: Assertion) -> tuple[str, str, str]:
     """What must be equal for two assertions of a lane to say the same."""
     return (
-        assertion.attribute, content_key(assertion.value), content_key(assertion.qualifier)
+        assertion.attribute, value_key(assertion), content_key(assertion.qualifier)
     )  # fmt: skip
 
 
@@ -52,6 +53,8 @@ def _covers(denial: Assertion, key: tuple[str, str, str]) -> bool:
     """Whether what denies a value speaks of one with a key: without a value of any, without a
     qualifier of what holds under any."""
     attribute, value, qualifier = _key(denial)
+    if attribute == "pet" and not value and qualifier and is_some(key[1], qualifier):
+        return True
     named = not denial.value or (attribute, value) == key[:2]
     named = named or (attribute in COUPLES and attribute == key[0] and _is_first(value, key[1]))
     return named and (not denial.qualifier or qualifier == key[2])

@@ -293,7 +293,7 @@ def _jobs(region: Region) -> list[Value]:
             return []
         if norm[at - 1] in _LEADS:
             at = _field_end(norm, at)
-        if norm[at - 1] == "head":
+        if norm[at - 1] == "head" or (norm[at - 1] == "resident" and _is_of_a_place(region, at)):
             return []
         found = region.part(0, at).value(skip=skip)
         begin = region.start - 1
@@ -302,6 +302,12 @@ def _jobs(region: Region) -> list[Value]:
             found = msgspec.structs.replace(found, spoken=f"{article} {found.spoken}")
         return [found]
     return []
+
+
+def _is_of_a_place(region: Region, at: int) -> bool:
+    """ "a Boston resident" lives there; "a surgical resident" is a doctor."""
+    before = region.words.raw[region.start + at - 2]
+    return at > 1 and before[:1].isupper() and not before.isupper()
 
 
 def _is_past_job(region: Region) -> bool:

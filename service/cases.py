@@ -412,7 +412,10 @@ class _Run:
         for words in self._case.expect.absent_everywhere:
             forms = {words.encode(), json.dumps(words)[1:-1].encode(), words.encode("utf-16-le")}
             for file in sorted(each for each in self._folder.rglob("*") if each.is_file()):
-                content = file.read_bytes()
+                try:
+                    content = file.read_bytes()
+                except FileNotFoundError:
+                    continue  # a file of the moment, which the open memory has taken away
                 if any(form in content for form in forms):
                     place = file.relative_to(self._folder)
                     self._found.append(f"{words!r} stands in {place} ({when})")

@@ -44,6 +44,13 @@ AMENDED = [
     ("I'm allergic to nuts.", "Scratch that, shellfish.", "allergy=nuts", "allergy=shellfish"),
     ("I like tea.", "I mean coffee.", "likes=tea", "likes=coffee"),
     ("I live in Rome.", "It's Oslo, not Rome.", "residence=Rome", "residence=Oslo"),
+    ("I live in Rome.", "Typo: Oslo", "residence=Rome", "residence=Oslo"),
+    ("I live in Rome.", "Oslo, sorry.", "residence=Rome", "residence=Oslo"),
+    ("I live in Rome.", "Sorry, Oslo.", "residence=Rome", "residence=Oslo"),
+    ("I live in Rome.", "*Oslo", "residence=Rome", "residence=Oslo"),
+    ("我住在昆明。", "应该是大理。", "residence=昆明", "residence=大理"),
+    ("我住在昆明。", "大理，抱歉。", "residence=昆明", "residence=大理"),
+    ("我在腾讯上班。", "应该是美团。", "employer=腾讯", "employer=美团"),
     ("I live in Rome.", "No, not Rome, Oslo.", "residence=Rome", "residence=Oslo"),
     ("I live in Rome.", "Not in Rome but in Oslo.", "residence=Rome", "residence=Oslo"),
     (

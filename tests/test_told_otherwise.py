@@ -1,0 +1,73 @@
+"""The same things told in other words, over several turns: what stands after them."""
+
+from __future__ import annotations
+
+import pytest
+from conversing import standing
+
+TABLE: list[tuple[tuple[str, ...], set[str]]] = [
+    # homes
+    (("I live in Turin.", "My new address is in Genoa."), {"residence=Genoa"}),
+    (("I live in Turin.", "We finally made the move to Genoa."), {"residence=Genoa"}),
+    (("I live in Turin.", "I ended up moving to Genoa last week."), {"residence=Genoa"}),
+    (("I live in Turin.", "I'm a Genoa resident now."), {"residence=Genoa"}),
+    (("I'm a surgical resident.",), {"job_title=surgical resident"}),
+    (("I spent 2016 living in Genoa.",), {"residence=Genoa"}),
+    (("I live in Turin.", "I spent the weekend in Genoa."), {"residence=Turin"}),
+    (("我住在昆明。", "我们家上周搬去大理住了。"), {"residence=大理"}),
+    (("我住在昆明。", "我前两天搬到大理去了。"), {"residence=大理"}),
+    (("我住在昆明。", "我人在大理定居了。"), {"residence=大理"}),
+    (("我住在昆明。", "我在大理住到周五。"), {"residence=昆明", "residence=大理"}),
+    (("我住在昆明。", "我在大理开会开到周五。"), {"residence=昆明"}),
+    # tastes that are over
+    (("I love jazz.", "I've lost my taste for jazz."), set()),
+    (("I love jazz.", "Jazz isn't for me anymore."), set()),
+    (("I love jazz.", "I've grown tired of jazz."), set()),
+    (("I love jazz.", "I've had enough of jazz for today."), {"likes=jazz"}),
+    (("I love jazz.", "The parcel isn't for me."), {"likes=jazz"}),
+    (("I hate olives.", "I don't mind olives now."), set()),
+    (("I hate olives.", "Do you mind olives?"), {"dislikes=olives"}),
+    (("我喜欢爵士乐。", "我对爵士乐没兴趣了。"), set()),
+    (("我喜欢爵士乐。", "爵士乐我已经不喜欢了。"), set()),
+    (("我喜欢爵士乐。", "我听腻了爵士乐。"), set()),
+    (("我喜欢爵士乐。", "你为什么不怎么喜欢爵士乐？"), {"likes=爵士乐"}),
+    # allergies of one and of many
+    (("I have a walnut allergy.", "I'm allergic to walnuts."), {"allergy=walnut"}),
+    (("I'm allergic to walnuts.", "I've outgrown my walnut allergy."), set()),
+    (("I'm allergic to walnuts.", "I made a mistake, I have no walnut allergy."), set()),
+    (("I'm allergic to walnuts.", "I have no nut allergy."), {"allergy=walnuts"}),
+    (("I'm allergic to grass.", "I'm not allergic to glass."), {"allergy=grass"}),
+    (("I'm on a keto diet.", "I stopped doing keto."), set()),
+    # commands
+    (("For tests we use `jest`.", "For tests we now use `tap`."), {"test_command=tap"}),
+    (("`make check` runs the tests.",), {"test_command=make check"}),
+    (("Run `npm run lint` before every commit.",), set()),
+    (("Please run `pnpm test` instead of `npm test`.",), {"test_command=pnpm test"}),
+    (("Don't use `npm test`, use `pnpm test`.",), {"test_command=pnpm test"}),
+    (("Don't use `npm start`, use `pnpm start`.",), set()),
+    (("以后不要用 `npm test`，改用 `pnpm test`。",), {"test_command=pnpm test"}),
+    (("This repo uses poetry.", "The repo is now managed with uv."), {"package_manager=uv"}),
+    # couples and animals
+    (("My girlfriend is called Sue.", "She left me."), set()),
+    (("My girlfriend is called Sue.", "She dumped me yesterday. I'm sad."), set()),
+    (("My girlfriend is called Sue.", "She left me a note."), {"partner=Sue"}),
+    (("My girlfriend is called Sue.", "My mother was strict. She left me."), {"partner=Sue"}),
+    (("我女朋友叫小雪。", "她跟我分手了。"), set()),
+    (("我女朋友叫小雪。", "她离开我了。"), set()),
+    (("我女朋友叫小雪。", "她离开我家了。"), {"partner=小雪"}),
+    (("I have two dogs.", "I have no dogs."), set()),
+    (("I have two dogs.", "I have no cats."), {"pet=two dogs"}),
+    (("我有两只狗。", "我没有狗了。"), set()),
+    (("我养了一只猫。", "我现在什么宠物都不养了。"), set()),
+    (("我养了一只猫。", "你现在什么宠物都不养吗？"), {"pet=猫"}),
+    # names between a relation and a verb
+    (("我朋友大伟住在珀斯。",), {"residence=珀斯", "friend=大伟"}),
+    (("我哥哥张强在华为工作。",), {"employer=华为", "sibling=张强"}),
+    (("我朋友独自住在珀斯。",), {"residence=珀斯"}),
+    (("我朋友现在住在珀斯。",), {"residence=珀斯"}),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("said", "expected"), TABLE, ids=[" ".join(each) for each, _ in TABLE])
+def test_what_stands(said: tuple[str, ...], expected: set[str]) -> None:
+    assert standing(*said) == expected
