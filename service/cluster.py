@@ -46,6 +46,7 @@ from memstream.service.reports import (
     RebuildReport,
     ReplayReport,
 )
+from memstream.service.stopping import closed_at_exit
 from memstream.streams.bundles import BundleCodec
 from memstream.streams.clock import Clock, Deadline
 from memstream.streams.kafka_reading import TopicReader
@@ -107,6 +108,7 @@ class ClusterHost:
     def start(self, *, worker: bool) -> None:
         """With ``worker`` opens the index and the analytics and keeps them up to date from now on.
         Without, that waits until something has to be read, and there are no analytics."""
+        closed_at_exit(self)
         if worker:
             self.view.with_analytics()
             self._project(self.view)

@@ -35,6 +35,7 @@ from memstream.service.later import Later
 from memstream.service.naming import event_named, memory_named
 from memstream.service.repeating import Groups, answers, appended
 from memstream.service.serving import only_served
+from memstream.service.stopping import closed_at_exit
 from memstream.service.vectors import Where
 from memstream.streams.clock import Clock, Deadline, Patience
 from memstream.streams.log import Position
@@ -107,6 +108,7 @@ class Host:
         """Opens the directory; with ``worker`` also the served generation (made first in a fresh
         directory), and starts the worker. Without, that waits until something has to be read:
         recording needs neither the rules nor an index."""
+        closed_at_exit(self)
         self._pipelines.warm = worker
         self._pipelines.check()
         name = self.files.generations.current()
