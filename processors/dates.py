@@ -125,12 +125,9 @@ def _begins(text: str, expression: Expression) -> str:
     """The word by which something begins at an expression, empty for none: "as" for "as of June",
     "since" for 从六月起, "from" where it may also be no more than "the letter from May"."""
     if expression.bound == "since":
+        within = text[max(0, expression.end - 12) : expression.end]
         behind = text[expression.end : expression.end + 12]
-        return (
-            "since"
-            if _SINCE.search(text, 0, expression.end) and not _LASTING.search(behind)
-            else ""
-        )
+        return "since" if _SINCE.search(within) and not _LASTING.search(behind) else ""
     found = _BEGINS.search(text[max(0, expression.start - 24) : expression.start])
     return "" if found is None or found.lastgroup is None else found.lastgroup
 

@@ -40,7 +40,7 @@ class Expression:
         if self.meaning.cycle == "week":
             return self.bound in ("before", "until")
         yearly = self.meaning.cycle == "year" and self.bound == "until"
-        return yearly and _PRESENT.search(text[: self.start]) is not None
+        return yearly and _PRESENT.search(text[max(0, self.start - 160) : self.start]) is not None
 
     def bounds(self, found: Interval) -> tuple[datetime | None, datetime | None]:
         if self.bound == "since":

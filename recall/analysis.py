@@ -37,7 +37,10 @@ _IDIOMS = tuple(
     (re.compile(form, re.IGNORECASE), f" {words} ")
     for form, words in (
         (r"\bfor a living\b|[做干]什么的|靠什么(?:生活|谋生)", "job 职业"),
-        (r"\bwhere (?:am|are|is|was|were|do|does|did)\b[^?.!]*\bfrom\b", "hometown birthplace"),
+        (
+            r"\bwhere (?:am|are|is|was|were|do|does|did)\b[^?.!]{,200}\bfrom\b",
+            "hometown birthplace",
+        ),
         (r"哪(?:里|儿)人|从哪(?:里|儿)来", "老家 出生地"),
         (r"\bwho am i\b|\bwho (?:is|are) (?:you|she|he|the user)\b", "name"),
         (r"(?:我|你|您|他|她|用户)是谁", "名字"),

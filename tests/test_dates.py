@@ -465,6 +465,7 @@ def test_weeks_tile_the_calendar(anchor: datetime) -> None:
     [
         *("1", "1 ", "1/", "1-", "2019-", "one ", "twenty ", "a half ", "1 day and ", "May "),
         *("the end of ", "week of ", "from ", "two weeks after ", "a", " ", "\ud800"),
+        *("since 2019 ", "until May ", "from 3 May ", "自2019年起", "到五月 "),
         *("一", "年", "一年", "上", "的", "前一", "1月", "、", "从"),
     ],
 )

@@ -119,6 +119,19 @@ def test_a_talk_is_answered_by_a_few_of_its_words() -> None:
     assert not chosen(talk, note, settings=Settings(words_needed_of=200.0))
 
 
-@pytest.mark.parametrize("said", ["What are you? ", "Rome ", "Rome, on May 3, "])
+@pytest.mark.parametrize(
+    "said",
+    [
+        *("What are you? ", "Rome ", "Rome, on May 3, ", "where do I live in Rome ", "since 2019 "),
+        *(
+            "where is she ",
+            "who is she ",
+            "which of the ",
+            "什么时候",
+            "哪里人",
+            "what does Anna's ",
+        ),
+    ],
+)
 def test_a_question_is_read_in_a_time_that_grows_with_its_length(said: str) -> None:
-    assert_linear(lambda times: analysed(said * times, AS_OF), 400)
+    assert_linear(lambda times: analysed(said * times, AS_OF), 800)
