@@ -408,11 +408,12 @@ class Reader:
     def _given(
         self, event: Event, data: MemoryStated, valid_from: datetime, valid_to: datetime | None
     ) -> Assertion:
-        attribute = self._attributes.get(data.attribute)
+        name = self._attributes.named(data.attribute)
+        attribute = self._attributes.get(name)
         language = language_of(data.value)
         negative = data.polarity == "negative"
         text = self._attributes.sentence(
-            data.attribute, data.subject, data.value, qualifier=data.qualifier,
+            name, data.subject, data.value, qualifier=data.qualifier,
             language=language, negative=negative,
         )  # fmt: skip
         return Assertion(
@@ -421,7 +422,7 @@ class Reader:
             scope=event.subject,
             kind=attribute.kind,
             subject=data.subject,
-            attribute=data.attribute,
+            attribute=name,
             value=data.value,
             qualifier=data.qualifier,
             polarity=data.polarity,

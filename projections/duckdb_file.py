@@ -165,7 +165,7 @@ def restated(path: Path, *, query: bool = False) -> Iterator[None]:
                 "rebuild makes it again from the log"
             ) from error
         if query:
-            raise QueryRefused(f"query refused: {message}") from error
+            raise QueryRefused(f"query refused: {message}; {_LISTED}") from error
         io = isinstance(error, duckdb.IOException | duckdb.OutOfMemoryException)
         if io or "Could not write" in message:
             raise IndexUnavailable(
@@ -198,6 +198,8 @@ def flush_to_disk(path: Path) -> None:
         os.close(descriptor)
 
 
+_LISTED = "mend: SELECT * FROM help lists the tables and views, DESCRIBE a_table its columns"
+
 _READS = (duckdb.StatementType.SELECT, duckdb.StatementType.EXPLAIN, duckdb.StatementType.MULTI)
 
 
@@ -206,7 +208,7 @@ def _single_read(query: str) -> duckdb.Statement:
     try:
         statements = duckdb.extract_statements(query)
     except duckdb.Error as error:
-        raise QueryRefused(f"query refused: {str(error).strip()}") from error
+        raise QueryRefused(f"query refused: {str(error).strip()}; {_LISTED}") from error
     if len(statements) != 1:
         raise QueryRefused(
             f"query refused: expected one statement, got {len(statements)}; mend: run them one "

@@ -7,6 +7,7 @@ part of the pipeline, so its content goes into the fingerprint.
 from __future__ import annotations
 
 import hashlib
+import re
 import tomllib
 from collections.abc import Mapping
 from functools import cache
@@ -80,6 +81,12 @@ class Attributes:
     def get(self, name: str) -> Attribute:
         """The attribute of that name; for one nobody declared, one value and a plain text."""
         return self._known.get(name) or Attribute(cardinality="one")
+
+    def named(self, name: str) -> str:
+        """The name of the slot that was meant: of a known one however it is written ("Marital
+        Status"), else as it was given."""
+        plain = re.sub(r"[\s-]+", "_", name.strip()).casefold()
+        return plain if plain in self._known else name
 
     def place(self, name: str) -> str:
         """The name of the place that an attribute and its opposite compete for."""

@@ -48,6 +48,7 @@ from memstream.service.printing import (
 if TYPE_CHECKING:
     from memstream.recall.evidence import Evidence, Trace
     from memstream.recall.reranking import Reranker
+    from memstream.service.memory import Memory
     from memstream.service.reports import Explanation
 
 commands = typer.Typer()
@@ -140,6 +141,7 @@ def recall(
             record=not no_record,
             explain=explain,
         )
+        waiting = "" if evidence or as_json else _waiting(here.memory, scope_of(ctx))
     for reason in evidence.degraded:
         warn(f"degraded: {reason}")
     if as_json:
@@ -152,6 +154,8 @@ def recall(
     elif evidence.abstained and evidence.trace is None:
         note(f"nothing served: {evidence.abstained}")
     note(_served(evidence))
+    if waiting:
+        note(waiting)
 
 
 @commands.command(
@@ -182,6 +186,7 @@ def memories(
             known_at=known_at,
             everything=everything,
         )
+        waiting = "" if found or as_json else _waiting(here.memory, scope_of(ctx))
     if as_json:
         emit(found)
     elif found:
@@ -190,6 +195,8 @@ def memories(
         console.print(memory_table(in_order, width=console.width))
     else:
         note("no such memories")
+        if waiting:
+            note(waiting)
 
 
 @commands.command(
@@ -328,6 +335,23 @@ def _served(evidence: Evidence) -> str:
     context = f"; context {evidence.context}" if evidence.context else ""
     tokens = quantity(evidence.tokens, "token")
     return f"{quantity(len(evidence.items), 'memory')}, about {tokens}{left}{context}"
+
+
+def _waiting(memory: Memory, scope: Scope) -> str:
+    """What the scope has that is not believed until somebody decides; empty where there is none."""
+    parts = []
+    for status, how in _UNDECIDED.items():
+        found = len(memory.memories(scope, status=status))
+        if found:
+            parts.append(f"{quantity(found, 'memory')} {how} (memories --status {status})")
+    told = " and ".join(parts)
+    return told and f"{told}; memstream review ID --approve --reviewer NAME admits one"
+
+
+_UNDECIDED: dict[Status, str] = {
+    "pending_review": "held for review",
+    "quarantined": "in quarantine",
+}
 
 
 def _print_trace(trace: Trace) -> None:

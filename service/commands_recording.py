@@ -12,8 +12,9 @@ import msgspec
 import typer
 
 from memstream.schemas.counting import quantity
-from memstream.schemas.errors import Fault, InvalidEvent
-from memstream.schemas.events import Role, SourceKind
+from memstream.schemas.errors import Fault, InvalidEvent, NotFound
+from memstream.schemas.events import Role, SourceKind, WriteDecided
+from memstream.schemas.scope import Scope
 from memstream.service.commands_options import (
     PARTLY_DONE,
     AsJson,
@@ -323,7 +324,12 @@ def restore(
 )
 def review(
     ctx: typer.Context,
-    event: Annotated[str, typer.Argument(help="The event that was held or quarantined.")],
+    event: Annotated[
+        str,
+        typer.Argument(
+            help="The event that was held or quarantined, or a memory that waits: its id."
+        ),
+    ],
     approve: Annotated[bool, typer.Option("--approve/--reject", help="The decision.")],
     reviewer: Annotated[str, typer.Option(help="Who decides.")],
     reason: Reason = "",
@@ -333,8 +339,8 @@ def review(
 ) -> None:
     """Approve or reject an event that the gate held or quarantined."""
     _appended(ctx, as_json, lambda memory: memory.review(
-        scope_of(ctx), event, approve=approve, reviewer=reviewer, reason=reason, trust=trust,
-        observed_at=observed_at,
+        scope_of(ctx), _undecided(memory, scope_of(ctx), event), approve=approve,
+        reviewer=reviewer, reason=reason, trust=trust, observed_at=observed_at,
     ))  # fmt: skip
 
 
@@ -348,6 +354,23 @@ def _appended(ctx: typer.Context, as_json: bool, append: Callable[[Memory], Posi
         caught_up(here)
         position = append(here.memory)
     answer_position(position, as_json=as_json)
+
+
+def _undecided(memory: Memory, scope: Scope, name: str) -> str:
+    """The event that a review is about, named by its id, by that of a memory it led to, or by the
+    beginning of one. Raises ``NotFound`` where the gate let it pass, and for more than one."""
+    decided = [each.data for each in memory.explain(scope, name).decisions]
+    waiting = dict.fromkeys(
+        each.event
+        for each in decided
+        if isinstance(each, WriteDecided) and each.outcome in ("held", "quarantined")
+    )
+    if len(waiting) == 1:
+        return waiting.popitem()[0]
+    found, mend = "the gate neither held nor quarantined it", "see memstream memories --all"
+    if waiting:
+        found, mend = f"{len(waiting)} events wait", f"name one: {', '.join(waiting)}"
+    raise NotFound(f"review {name!r} in {scope.path}: {found}; mend: {mend}")
 
 
 def _need(what: str, **given: str) -> None:
@@ -366,9 +389,9 @@ def _object(text: str) -> dict[str, Any]:
     try:
         return msgspec.json.decode(text, type=dict[str, Any])
     except (msgspec.DecodeError, msgspec.ValidationError) as error:
-        raise InvalidEvent(
-            "tool-call", [Fault("--arguments", f"is no JSON object: {error}")]
-        ) from error
+        mend = 'give one, e.g. {"command": "ls"}'
+        fault = Fault("--arguments", f"is no JSON object: {error}", mend)
+        raise InvalidEvent("tool-call", [fault]) from error
 
 
 def _print_import(path: Path, report: ImportReport) -> None:

@@ -95,7 +95,10 @@ def _locomo(path: Path) -> list[Dialogue]:
     try:
         samples = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
-        raise ImportFault(f"{path}: cannot be read as LoCoMo: {error}") from error
+        raise ImportFault(
+            f"{path}: cannot be read as LoCoMo: {error}; mend: name its format, one of "
+            f"{', '.join(FORMATS)}"
+        ) from error
     samples = samples if isinstance(samples, list) else [samples]
     for at, sample in enumerate(samples):
         if not isinstance(sample, dict) or not isinstance(sample.get("conversation"), dict):

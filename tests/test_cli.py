@@ -8,6 +8,7 @@ import os
 import signal
 import subprocess
 import sys
+from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -195,15 +196,50 @@ def test_a_memory_is_corrected_forgotten_and_restored(tmp_path: Path) -> None:
     assert homes() == ["Malmö"]
 
 
-def test_what_a_channel_says_waits_until_a_review_approves_it(tmp_path: Path) -> None:
+def _by_event(path: Path, scope: tuple[str, ...]) -> str:
+    return "said-1"
+
+
+def _by_a_beginning(path: Path, scope: tuple[str, ...]) -> str:
+    return "said"
+
+
+def _by_memory(path: Path, scope: tuple[str, ...]) -> str:
+    waiting = invoke(path, "memories", "--status", "pending_review", "--json", *scope)
+    (memory,) = json.loads(waiting.stdout)
+    return str(memory["id"])[:12]
+
+
+@pytest.mark.parametrize("name", [_by_event, _by_a_beginning, _by_memory])
+def test_what_a_channel_says_waits_until_a_review_approves_it(
+    tmp_path: Path, name: Callable[[Path, tuple[str, ...]], str]
+) -> None:
     path, scope = tmp_path / "memory", ("--tenant", "acme", "--channel", "ops")
     said = ("--text", "We run the tests with `make unit`.", "--id", "said-1")
     assert invoke(path, "record", *said, *scope).exit_code == 0
     assert json.loads(invoke(path, "memories", "--json", *scope).stdout) == []
-    decided = invoke(path, "review", "said-1", "--approve", "--reviewer", "ana", *scope)
+    for asking in (("memories",), ("recall", "how are the tests run?")):
+        told = invoke(path, *asking, *scope)
+        assert told.exit_code == 0
+        assert "1 memory held for review (memories --status pending_review)" in told.output
+    decided = invoke(path, "review", name(path, scope), "--approve", "--reviewer", "ana", *scope)
     assert decided.exit_code == 0, decided.output
     found = json.loads(invoke(path, "memories", "--json", *scope).stdout)
     assert "make unit" in str(found)
+
+
+@pytest.mark.parametrize("name", ["zzz", "", "said", "said-1", "id"])
+def test_a_review_is_of_one_event_that_waits(tmp_path: Path, name: str) -> None:
+    path = tmp_path / "memory"
+    for number, text in enumerate(("I live in Oslo.", "I work at Northwind."), 1):
+        said = ("--text", text, "--id", f"said-{number}")
+        assert invoke(path, "record", *said, *SCOPE).exit_code == 0
+    if name == "id":
+        (first, *_) = json.loads(invoke(path, "memories", "--json", *SCOPE).stdout)
+        name = str(first["id"])
+    refused = invoke(path, "review", name, "--approve", "--reviewer", "ana", *SCOPE)
+    assert refused.exit_code != 0
+    assert "mend:" in refused.output
 
 
 @pytest.mark.parametrize(

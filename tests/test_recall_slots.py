@@ -198,3 +198,23 @@ def test_a_question_about_a_time_that_is_over_finds_what_held_then(
             record=False,
         )
         assert not any(word in item.memory.text for item in now.items)
+
+
+@pytest.mark.parametrize(
+    ("attribute", "slot"),
+    [
+        ("Employer", "employer"),
+        ("marital status", "marital_status"),
+        ("Marital-Status", "marital_status"),
+        ("my_own_slot", "my_own_slot"),
+        ("My Own Slot", "My Own Slot"),
+    ],
+)
+def test_a_known_slot_is_meant_however_it_is_written(
+    tmp_path: Path, attribute: str, slot: str
+) -> None:
+    scope = Scope(tenant="acme", user="ann")
+    with Memory.open(tmp_path / "memory", worker=False) as memory:
+        memory.state(scope, attribute=attribute, value="Teal")
+        memory.flush()
+        assert [each.attribute for each in memory.memories(scope)] == [slot]

@@ -118,8 +118,8 @@ def _recognised(path: Path, shape: Shape) -> str:
             return name
     if not records:
         raise ImportFault(
-            f"{path}: its format is not recognised: it holds no JSON; mend: one JSON object a "
-            f"line, e.g. {FORMS[0].example}"
+            f"{path}: its format is not recognised: it holds no JSON object; mend: one a line, "
+            f"e.g. {FORMS[0].example}"
         )
     problem, mend = nearest(values[0])
     raise ImportFault(

@@ -195,7 +195,7 @@ class Making:
             self.note(
                 f"{quantity(self._timeless, 'message')} had no time, and none stood before; the "
                 "moment of import was used, and relative dates in them stay unresolved; give "
-                "observed_at to set one"
+                "observed_at (--observed-at) to set one"
             )
         if self._repeated:
             self.note(f"{quantity(self._repeated, 'message')} stood in the file again; taken once")
