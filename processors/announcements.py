@@ -21,6 +21,17 @@ _LEAD = r"(?:^|(?<=[.!?。！？,，])|\b(?:please|you|me|to|and|for|let's)\b)[ 
 _OPEN = r"[ \t]*[:：](?![ \t]*[\"“'‘「『/\d])"
 """What is quoted behind the colon ends with its quote; and neither "https://" nor "9:30" opens."""
 
+_SHOWN = re.compile(
+    rf"{_LEAD}(?:translate|proofread|rewrite|rephrase|paraphrase|reword)\b[^\n:：.!?]{{,40}}\b(?:this"
+    r"|these|the following|below)\b[^\n:：.!?]{,30}[.!?](?![ \t]*[\"“'‘「『])"
+    rf"|\b(?:is|are) (?:this|these|the following) {_TEXTS} [^\n:：.!?]{{,30}}[.!?:]"
+    r"|\bwhat does (?:this|it) mean\b[^\n:：.!?]{,20}[:：]"
+    r"|这(?:句话|段话|段文字|个句子|封邮件)[^\n:：。！？?]{,12}[：:？?]",
+    re.IGNORECASE | re.MULTILINE,
+)
+"""A question about a text that is shown behind it."""
+_POINTS = re.compile(r"\b(?:this|these|following|below)\b|这[句段个封]", re.IGNORECASE)
+"""What every such question says."""
 _ANNOUNCED = (
     re.compile(
         rf"{_LEAD}(?:(?:translat|proofread|rewrit|rephras|paraphras|reword|summari[sz])\w*\b"
@@ -42,15 +53,27 @@ _ANNOUNCED = (
         r"|^(?:from|发件人)[:：][^\n]*\n(?:[^\n:：]{1,12}[:：][^\n]*\n){,6}?(?:subject|主题)[:：]",
         re.IGNORECASE | re.MULTILINE,
     ),
+    _SHOWN,
     re.compile(
         rf"(?<![做是当学])(?:翻译|润色|改写|校对|总结|概括|修改)(?![的了过])[^\n:：。！？]{{,20}}{_OPEN}"
         r"|(?:这是|以下是|下面是|收到)(?!我的)[^\n:：。！？]{,16}"
         rf"(?:邮件|消息|信|文章|评论|短信|聊天记录|原文|歌词|段落)[^\n:：。！？]{{,6}}{_OPEN}"
     ),
 )
+_LABELLED = re.compile(
+    r"^[ \t*_#]*(?:(?:the|original|source|input|sample) )?(?:e-?mail|letter|article|review"
+    r"|transcript|excerpt|passage|paragraph|sentence|text|lyrics|poem|essay|dialogue|input|original|customer"
+    r"|client|interviewer|patient|narrator|原文|文本|邮件|文章|短信|歌词|段落|句子)"
+    r"[ \t*_]*[:：]"
+    r"|^[ \t*_]*[\w.]{1,20}(?: [\w.]{1,20})?,? [(\[]?\d{1,2}:\d\d(?: ?[ap]m)?[)\]]?"
+    r"[ \t*_]*(?:[:：]|$)",
+    re.IGNORECASE | re.MULTILINE,
+)
+"""What stands over a text, or at the head of a line of a log, in the line's own sentence too."""
 _SAID = re.compile(
     r"(?:^|(?<=[.!?,，。！？:：]))[ \t]*(?P<who>(?:[\w'’]+ ){1,4})"
-    r"(?:said|says|wrote|writes|replied|answered|texted|emailed|messaged|posted|tweeted|told)\b"
+    r"(?:said|says|wrote|writes|replied|answered|texted|emailed|messaged|posted|tweeted|told|reads"
+    r"|goes)\b"
     rf"(?: (?:me|us|him|her|them|this|back|the following)\b){{,2}}{_OPEN}"
     r"|(?:^|(?<=[，。！？:：]))[ \t]*"
     r"(?:我的?[^\s我:：，。！？]{,2}[妈爸妹姐哥弟婆公友事板子女奶爷])?"
@@ -64,9 +87,15 @@ _SPEAKER = frozenset("i we i've we've i’ve we’ve as".split())
 def announced(text: str) -> list[tuple[int, int]]:
     """The [start, end) ranges of a turn that are announced as somebody else's words, in order;
     none reaches into the next."""
+    forms: Sequence[re.Pattern[str]] = _ANNOUNCED
     if ":" not in text and "：" not in text and "--" not in text:
-        return []
-    begun = min((m.end() for form in _ANNOUNCED if (m := form.search(text))), default=len(text))
+        if _POINTS.search(text) is None:
+            return []
+        forms = (_SHOWN,)
+    begun = min((m.end() for form in forms if (m := form.search(text))), default=len(text))
+    labelled = _LABELLED.search(text)
+    if labelled is not None:
+        begun = min(begun, labelled.start())
     found = [(start, min(end, begun)) for start, end in _said(text) if start < begun]
     return [*found, (begun, len(text))] if begun < len(text) else found
 
