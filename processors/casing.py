@@ -33,6 +33,11 @@ _SEVERAL = re.compile(
     rf"\b(?:are (?:called|named)|names are) (?P<names>{_NAME}(?:(?:,? and |, ){_NAME})+)"
     r"(?=\s*$|[.;!?)])"
 )
+_COUNTED = re.compile(
+    r"\b(?:two|three|four|\d) (?:[a-z]+ )?(?:kids|children|sons|daughters|boys|girls|cats|dogs"
+    r"|kittens|puppies|rabbits|birds|hamsters|horses|sisters|brothers)(?:,|:|,? (?:called|named)) "
+    rf"(?P<names>{_NAME}(?:, {_NAME})*,? and {_NAME})(?=\s*$|[.;!?)])"
+)
 _NO_NAMES = frozenset(
     "me him them us off out up back over after myself himself herself mum mom dad earlier again"
     " once twice names something nothing unusual long short hard difficult weird strange funny"
@@ -70,7 +75,12 @@ def with_names(text: str, book: Rulebook) -> str:
         fits = fits and name not in _NO_NAMES and is_name_like(name, book, apart=NOT_CALLED)
         return written(match) if fits else match.group()
 
-    text = _OWN.sub(own, text)
+    def counted(match: re.Match[str]) -> str:
+        names = [each for each in re.findall(_NAME, match["names"]) if each != "and"]
+        fits = all(is_name_like(each, book, apart=NOT_CALLED) for each in names)
+        return written(match) if fits and _NO_NAMES.isdisjoint(names) else match.group()
+
+    text = _COUNTED.sub(counted, _OWN.sub(own, text))
     for form in (_SEVERAL, _ONE, _FIRM):
         text = form.sub(written, text)
     return text

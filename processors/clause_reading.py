@@ -538,9 +538,11 @@ class SentenceReading:
     def _reason_after(self, clause: Clause) -> str:
         """The words of a following clause that give the reason."""
         at = self.clauses.index(clause) + 1
-        if at >= len(self.clauses) or self.clauses[at].lead not in _REASONS:
+        following = self.clauses[at] if at < len(self.clauses) else None
+        if following is None or following.lead not in _REASONS:
             return ""
-        following = self.clauses[at]
+        if following.lead == "since" and (following.dates or following.subject == "self"):
+            return ""  # that is when, and not why
         self._used.add(id(following))
         spoken = following.spoken
         words = self._text[spoken.start[0] : spoken.end[-1]].strip(" ,.;!?，。；！")
@@ -589,7 +591,8 @@ _LEFT_OPEN = {
 _OWN_SUBJECTS = frozenset("i we my our he she they it his her their its".split())
 _CONTRASTS = ("不是", "而不是", "not")
 _REASONS = {
-    "because": "because ", "因为": "因为", "是因为": "因为", "由于": "由于", "是由于": "由于"
+    "because": "because ", "since": "since ",
+    "因为": "因为", "是因为": "因为", "由于": "由于", "是由于": "由于",
 }  # fmt: skip
 _BEFORE_CONTRAST = frozenset("not in at to for as from with on the 是 在".split())
 _INTRODUCTION = Rule(id="name.introduced", say=(), confidence=0.8)

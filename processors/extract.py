@@ -8,6 +8,7 @@ dates made absolute, so a rule that is missing costs structure and not memory.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from functools import cached_property, lru_cache
@@ -41,6 +42,7 @@ from memstream.processors.rule_files import (
 from memstream.processors.rules import Rulebook
 from memstream.processors.sentences import Sentence, language_of, sentences
 from memstream.processors.settings import rules_fingerprint
+from memstream.processors.sorts import Sorts
 from memstream.processors.statements import Fact, Statements
 from memstream.processors.stays import FOR_NOW, end_of_stay, is_for_now
 from memstream.processors.turn_reading import TurnReading
@@ -64,6 +66,15 @@ LONGEST_CONTEXT = 2000
 """Characters of a turn that go with each of its assertions, to find it by."""
 _VERSION = versions.EXTRACT  # raised there
 _LANGUAGES: tuple[Language, ...] = ("en", "zh")
+_CHANGED = "switched_to"
+_ASKED_OF = {
+    "drink": ("drinks",),
+    "food": ("eats", "diet"),
+    "game": ("plays", "hobby"),
+    "job": ("job_title",),
+    "car": ("vehicle",),
+}
+"""The attributes whose aliases ask for a sort of things."""
 _STANDINGS: dict[str, Standing] = {
     "stored": "admitted",
     "held": "held",
@@ -161,6 +172,10 @@ class Reader:
         return Amendments(self._statements)
 
     @cached_property
+    def _sorts(self) -> Sorts:
+        return Sorts(self.books.values())
+
+    @cached_property
     def books(self) -> dict[Language, Rulebook]:
         """The rulebook of each language."""
         return {language: each.book for language, each in self._statements.items()}
@@ -204,7 +219,7 @@ class Reader:
                 else each
                 for each in assertions
             ]
-        denied = {each.quote for each in assertions if _denies(each)}
+        denied = {each.quote for each in assertions if _denies(each) or _never_was(each)}
         left = [own or each.text in denied for own, each in zip(left, found, strict=True)]
         rest = self._remainder(event, data.text, found, left, speaker.name, anchor)
         rest = self._found_by(rest, [each.attribute for each in assertions if _denies(each)])
@@ -320,6 +335,9 @@ class Reader:
         )
         finish = min(sentence.start + fact.end, sentence.end)
         begin = min(sentence.start + fact.start, finish)
+        if fact.attribute == _CHANGED:
+            found_by = self._kinds_of_both(fact)
+            base = msgspec.structs.replace(base, context=f"{base.context} {found_by}".strip())
         yield msgspec.structs.replace(
             base,
             kind=attribute.kind,
@@ -340,6 +358,13 @@ class Reader:
             previous=fact.previous,
             rule=fact.rule.id,
         )
+
+    def _kinds_of_both(self, fact: Fact) -> str:
+        """Words that ask for the sort of thing that was changed for another: what somebody drinks
+        now is found where it is told that they switched from coffee to tea."""
+        sorts = self._sorts.of(fact.value) | self._sorts.of(fact.previous)
+        asked = [each for sort, names in _ASKED_OF.items() if sort in sorts for each in names]
+        return " ".join(self._attributes.get(each).aliases for each in asked)
 
     def _replaces(self, fact: Fact) -> bool:
         """Whether the fact is the right value of a slot that held a wrong one."""
@@ -539,6 +564,14 @@ def _episode(event: Event, whole: str, rest: Remainder, speaker: str) -> Asserti
         language=rest.language,
         rule="episode",
     )
+
+
+def _never_was(assertion: Assertion) -> bool:
+    """Whether it takes back what may never have been told: "I've never lived in Rome"."""
+    return assertion.withdraws and _NEVER.search(assertion.quote) is not None
+
+
+_NEVER = re.compile(r"\bnever\b|没|^(?:actually|in fact|其实)", re.IGNORECASE)
 
 
 def _denies(assertion: Assertion) -> bool:

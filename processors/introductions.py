@@ -178,6 +178,18 @@ class Introductions:
         rest = f"is {match['rest']}" if match["is"] else match["rest"]
         return self.continued(relation, rest)
 
+    def told_within(self, text: str) -> tuple[str, str] | None:
+        """ "My sister lives in Ghent" and "My sister is a nurse" for "My sister lives in Ghent and
+        she's a nurse"; None for other texts."""
+        if self._chinese or (" she" not in text and " he" not in text):
+            return None
+        match = _TOLD_WITHIN.match(text)
+        if match is None:
+            return None
+        first = _IS_NAME.sub(r"\1 is called ", match["first"])
+        told = self.told_of(f"{match['who'].capitalize()}{match['rest']}", [first])
+        return None if told is None else (match["first"], told)
+
     def _alike(self, beings: Sequence[str]) -> bool:
         """Whether all are pets, or all children: then their names come in the same order."""
         return len({self._attributes[each] for each in beings}) == 1
@@ -208,6 +220,11 @@ class Introductions:
         return f"My {relation} {rest}"
 
 
+_TOLD_WITHIN = re.compile(
+    r"(?P<first>(?:[Mm]y|[Oo]ur|I|[Ww]e)\b[^.;:!?]+?),? (?:and|but) (?P<who>she|he)"
+    r"(?P<rest>['’]s .+| .+)$"
+)
+_IS_NAME = re.compile(r"^((?:[Mm]y|[Oo]ur) (?:[a-z-]+ ){0,2}?[a-z-]+) is (?=[A-Z][\w’'-]*$)")
 _NAME_IS = re.compile("['’]s name is")
 _TURNED_EN = (
     r"(?P<name>[A-Z][\w’'-]*(?: [A-Z][\w’'-]*)?)(?: is|['’]s) (?:my|our) "

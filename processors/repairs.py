@@ -348,7 +348,7 @@ _ONE, _ONE_ZH = "[^,.;:!?]+?", "[^，,。；;：:！!？?吗呢我]+?"
 _CONTRASTED_EN = re.compile(
     r"(?:(?:no|nope|sorry|wait|oh|oops)[,.]? )*"
     rf"(?:not (?P<wrong>{_ONE})(?:[,.;]| but) (?:it(?:['’]s| is) )?"
-    rf"|(?:it|that)(?:['’]s| is) (?={_ONE},? not {_ONE}[.!]*$))"
+    rf"|(?:it|that)(?:['’]s| is)(?: spelled| spelt| written)? (?={_ONE},? not {_ONE}[.!]*$))"
     rf"(?P<right>{_ONE})(?:,? not (?P<other>{_ONE}))?[.!]*$",
     re.IGNORECASE,
 )

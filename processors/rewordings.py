@@ -46,7 +46,7 @@ _LIKED_ZH = re.compile(
 
 def plainly(text: str, language: Language) -> str | None:
     """The sentence as the speaker could have said it of himself; None where no form fits."""
-    instead = taken_back_instead(text, language)
+    instead = taken_back_instead(text, language) or _put_right(text, language)
     if instead is not None:
         return instead
     if language == "en":
@@ -68,6 +68,86 @@ def plainly(text: str, language: Language) -> str | None:
     return f"{liked['before']}{liked['value']}{liked['after']}"
 
 
+def _put_right(text: str, language: Language) -> str | None:
+    """What denies or corrects what was said before, in the words by which a correction is known."""
+    if language == "zh":
+        never = _NEVER_ZH.match(text) if "过" in text else None
+        if never is not None:
+            return f"说错了，我不{never['verb']}{never['where']}"
+        denied = _NOT_ZH.match(text) if text.startswith("其实我") else None
+        return denied and f"说错了，{denied['said']}"
+    about = _ABOUT_EN.match(text) if " about " in text else None
+    if about is not None:
+        return f"Scratch that, {_ITS.sub(about['thing'] or about['other'], about['said'])}"
+    never = _NEVER_EN.match(text) if " never " in text else None
+    if never is not None:
+        return f"Scratch that, I don't {_PRESENT_EN[never['verb'].lower()]} {never['rest']}"
+    stressed = _IT_IS_EN.match(text) if " I" in text else None
+    if stressed is not None:
+        other = f", not {stressed['other']}" if stressed["other"] else ""
+        return f"Scratch that, {stressed['did']} {stressed['right']}{other}"
+    mine = _MINE_WRONG_EN.match(text) if " my " in text else None
+    if mine is not None:
+        return f"Scratch that, my {mine['what']} is {mine['right']}"
+    against = _AGAINST_EN.match(text) if " not " in text or " actually " in text else None
+    if against is not None:
+        return f"Scratch that, {against['said'] or against['mine'].replace(' actually', '')}"
+    denied = _NOT_EN.match(text) if "n't" in text or "n’t" in text or " not " in text else None
+    return denied and f"Scratch that, {denied['said']}"
+
+
+_ABOUT_EN = re.compile(
+    r"(?:(?:sorry|oh|oops|wait|no|actually)[,. ]+)*(?:what I (?:just )?(?:said|told you|wrote)"
+    r" about"
+    r"(?: (?:the|my|being|having))* (?P<thing>[a-z][^,.;:!?]{1,30}?) (?:was|is)"
+    r" (?:wrong|not true|not right|a mistake|incorrect)"
+    r"|I was (?:wrong|mistaken) about(?: the| my)? (?P<other>[^,.;:!?]{1,30}?))"
+    r"[,;:.—–-]+ ?(?P<said>I\b.+)",
+    re.IGNORECASE,
+)
+_ITS = re.compile(r"\b(?:them|it|those|that)\b", re.IGNORECASE)
+_PRESENT_EN = {"lived": "live", "worked": "work"}
+_NEVER_EN = re.compile(
+    r"(?:(?:sorry|oh|oops|wait|no|actually|well|but)[,. ]+)*I(?:['’]ve| have)? never(?: actually)?"
+    r" (?P<verb>lived|worked) (?P<rest>(?:in|at|for) [A-Z][^,;:!?]*)$",
+    re.IGNORECASE,
+)
+_IT_IS_EN = re.compile(
+    r"(?:(?:sorry|oh|oops|wait|no|actually|in fact)[,. ]+)+(?:it['’]s|it is)"
+    r" (?P<right>[^,.;:!?]{1,40}?)"
+    r" (?:that )?(?P<did>I(?:['’]m| am) allergic to|I (?:live in|work (?:at|for)|like|love|hate))"
+    r"(?:,? not (?P<other>[^,.;:!?]{1,40}?))?[.!]*$",
+    re.IGNORECASE,
+)
+_MINE_WRONG_EN = re.compile(
+    r"(?:(?:sorry|oh|oops|wait|no|actually)[,. ]+)*you(?:['’]ve| have)? (?:got|have|had"
+    r"|spelled|spelt|wrote|misspelled|saved) my (?P<what>name|birthday|job title|employer)"
+    r" (?:wrong|incorrectly|down wrong)[,;:.—–-]+ ?(?:it['’]s|it is|it should be|that should be)"
+    r"(?: spelled)? (?P<right>[^,;:!?]+)$",
+    re.IGNORECASE,
+)
+_NOT_EN = re.compile(
+    r"(?:(?:oh|oops|wait|no|sorry)[,. ]+)*(?:actually|in fact|wait|no|that['’]s not true"
+    r"|that['’]s (?:wrong|incorrect|false|a mistake))[,;. ]+"
+    r"(?P<said>I(?:['’]m not| am not| do(?:n['’]t| not) (?:actually )?(?:live|work|have))\b"
+    r"(?!.*\b(?:any ?more|any longer|now|nowadays|these days|since|yet|currently|right now|today"
+    r"|tomorrow|tonight|sure|going|until|recently|lately)\b).*)",
+    re.IGNORECASE,
+)
+_AGAINST_EN = re.compile(
+    r"(?:(?:oh|oops|wait|no|sorry)[,. ]+)+"
+    r"(?P<said>(?:I\b|my )[^,.;:!?]{3,60}?,? not [^,.;:!?]+)[.!]*$"
+    r"|(?:(?:oh|oops|wait|no|sorry)[,. ]+)*"
+    r"(?=my (?:name|birthday) is actually )(?P<mine>[^,;:!?]+)$",
+    re.IGNORECASE,
+)
+_NEVER_ZH = re.compile(
+    r"(?:(?:其实|不对|抱歉|不好意思)[，, ]*)*我(?:从来|从)?没有?"
+    r"(?P<verb>住)过(?P<where>[^，,。！!？?吗]{2,8})[。！!]*$"
+)
+_NOT_ZH = re.compile(
+    r"其实(?P<said>我(?:并)?(?:不(?!再)|没有?)(?!.*(?:[了吗呢]|现在|目前|最近|今天|明天|还没)).+|我(?:并)?对.{1,12}不过敏[。！!]*)$"
+)
 _BACK_EN = re.compile(
     r"(?:(?:oh|ok|okay|sorry|wait|please|no|actually|well)[,. ]+)*"
     r"(?:forget|ignore|disregard|strike|never ?mind) (?:about )?"
@@ -142,9 +222,9 @@ def _told_plainly(text: str, language: Language) -> str | None:
     without the stress: 我去年搬到天津 for 我是去年搬到天津的; two tastes with a comma between them:
     我喜欢茶，不喜欢咖啡 for 我喜欢茶不喜欢咖啡."""
     if language == "zh":
-        first = _REASON_FIRST_ZH.match(text) if text.startswith(("因为", "由于")) else None
-        if first is not None:
-            return f"{first['did']}，因为{first['why']}"
+        first = _REASON_FIRST_ZH.match(text)
+        if first is not None and (first["after"] or text.startswith(_REASON_LEADS_ZH)):
+            return f"{first['did']}，因为{'要' if first['aim'] else ''}{first['why']}"
         reasoned = _REASONED_ZH.match(text) if "因为" in text or "由于" in text else None
         if reasoned is not None:
             return "".join(map(reasoned.group, ("who", "did"))) + f"，因为{reasoned['why']}"
@@ -157,11 +237,18 @@ def _told_plainly(text: str, language: Language) -> str | None:
         against = _AGAINST_ZH.match(text) if "不喜欢" in text or "不爱" in text else None
         if against is not None:
             return f"{against['likes']}，{against['other']}"
+        each_named = _EACH_ZH.match(text) if "一" in text and "叫" in text else None
+        if each_named is not None:
+            had = each_named["had"] or "我有"
+            return f"{had}{each_named['what']}，叫{each_named['one']}和{each_named['other']}"
         again = _RISEN_ZH.match(text) if "起床" in text or "睡" in text else None
         return again and f"{again['before']}{again['verb']}，{again['then']}{again['verb']}"
     born = _BORN_EN.match(text) if "day" in text and "b" in text else None
     if born is not None:
         return f"{born['whose'] or born['own']} birthday is {born['when'] or born['day']}"
+    now = _NOW_WITH_EN.match(text) if " with " in text or " at " in text else None
+    if now is not None:
+        return f"{now['before']}{now['join']} I now work at {now['new']}"
     over = _OVER_EN.match(text) if " me" in text or " my" in text else None
     if over is not None:
         return f"{over['before'] or ''}I have stopped liking {over['what']}"
@@ -187,6 +274,12 @@ _GIVEN_EN = re.compile(
     r"(?:(?:,? and)?,? (?:I |[Ww]e )?(?:named|called|call) (?:him|her|it)"
     r"|(?:,? and)?,? (?:his|her|its) name(?: is|['’]s)) (?P<name>[A-Z][\w’'-]+)(?P<rest>[.!,;].*|)$"
 )
+_NOW_WITH_EN = re.compile(
+    r"(?P<before>(?:.*\b)?I (?:(?:have |just )?quit|(?:used to work|worked|was working) (?:at|for)"
+    r"|was (?:at|with)) [A-Z][^,.;!?]*?)(?P<join>,? (?:and|but)|[,;])"
+    r" (?:I(?:['’]m| am) now|now I(?:['’]m| am)|I(?:['’]m| am)(?=.* now\b)) (?:with|at)"
+    r" (?P<new>(?!my\b|the\b)[A-Z][\w’'&.-]*(?: [A-Z][\w’'&.-]*){0,3})(?: now)?[.!]*$"
+)
 _OVER_EN = re.compile(
     r"(?P<before>(?:honestly|well|so|sadly|actually|turns out),? )?(?P<what>[a-z][^,.;:!?]{1,30}?)"
     r" (?:(?:is|are)(?:n['’]t| not) (?:really )?(?:for me|my thing|my cup of tea)"
@@ -209,8 +302,9 @@ _REASON_FIRST_EN = re.compile(
     r" [^,]{3,60}), (?P<did>I(?: have)? (?:just |finally )?"
     r"(?:switched|changed|replaced|swapped|ditched)\b[^,]*?)[.!]?$"
 )
+_REASON_LEADS_ZH = ("因为", "由于", "自从", "为了")
 _REASON_FIRST_ZH = re.compile(
-    r"(?:因为|由于)(?P<why>[^，,。]{1,15})[，,](?:所以)?"
+    r"(?:(?P<aim>为了)|因为|由于|自从)?(?P<why>[^，,。我]{1,15}?)(?P<after>之后|以后|后)?[，,](?:所以)?"
     r"(?P<did>我们?[^，,。]*(?:换成|改[成喝吃用为]|搬[到去来回]|转到)[^，,。]*?)[。！]?$"
 )
 _REASONED_ZH = re.compile(
@@ -236,6 +330,11 @@ _STRESSED_ZH = re.compile(
 _AGAINST_ZH = re.compile(
     r"(?P<likes>.*?(?:喜欢|爱|讨厌)[^，,。！!？?；;不]{1,8}?)"
     r"(?P<other>(?:但|可|却|而|也|更)?(?:不|不太|不怎么)(?:喜欢|爱).+)"
+)
+_EACH_ZH = re.compile(
+    r"(?P<had>[^，,。]{0,8}[有养]了?)?(?P<what>[两二2][只条匹个头][^，,。一叫]{1,3})[，,：:]?(?:它们|他们|她们)?"
+    r"一[只条匹个头]?(?:名字)?叫(?P<one>[^，,。一的了]{1,5}?)[，,、]?(?:另外?)?一[只条匹个头]?(?:名字)?叫"
+    r"(?P<other>[^，,。的了]{1,5})[。！]*$"
 )
 _RISEN_ZH = re.compile(
     r"(?P<before>.*点.*?)(?P<verb>起床|睡觉)[，,;；]"
@@ -295,7 +394,9 @@ _LABEL_ZH = re.compile(
 
 _SAID_EN = re.compile(
     r"(?:(?:sorry|oh|oops|wait|no)[,. ]+)*I(?: just)? (?:said|wrote|typed|put)"
-    r" (?P<wrong>[^,.;:!?]+?)(?:,? but|[,;.]) I(?: actually| really)? meant"
+    r" (?:(?:that )?(?:I|my (?:name|home|job|employer|birthday))(?:['’]m| am| was| is)?"
+    r"(?: (?:lived?|worked?|moved?|allergic))?(?: (?:to|in|at|for|an?))* )?"
+    r"(?P<wrong>[^,.;:!?]+?)(?:,? but|[,;.]) I(?: actually| really)? meant"
     r"(?: to (?:say|write|type))? (?P<right>[^,.;:!?]+?)[.!]*$",
     re.IGNORECASE,
 )

@@ -117,6 +117,15 @@ class Statements:
         instead = instead or rewordings.plainly(text, self.book.language)
         if instead is not None:
             return self._read(reworded(sentence, instead), speaker, anchor, correcting)
+        also = self.introductions.told_within(text)
+        if also is not None:
+            first, second = (
+                self._read(reworded(sentence, each), speaker, anchor, correcting) for each in also
+            )
+            if second.facts:
+                end = len(text)
+                more = [msgspec.structs.replace(e, start=0, end=end) for e in second.facts]
+                return Statement((*first.facts, *more), first.covered and second.covered)
         slip = self.repairs.within(sentence.text)
         if slip is not None:
             before, after = slip
@@ -307,7 +316,10 @@ class Statements:
         return None
 
 
-_NAMING = frozenset("name names called named call known married engaged divorced at".split())
+_NAMING = frozenset(
+    "name names called named call known married engaged divorced at kids children sons daughters"
+    " boys girls cats dogs kittens puppies rabbits birds hamsters horses sisters brothers".split()
+)
 """One of these stands before every name that is known without its capital letter."""
 
 

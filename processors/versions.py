@@ -6,7 +6,7 @@ not what it stands for.
 """
 
 GATE = 4
-EXTRACT = 29
+EXTRACT = 30
 RESOLVE = 13
 ENRICH = 1
 LEXEMES = 1

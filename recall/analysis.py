@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 
 import msgspec
@@ -45,9 +45,14 @@ _IDIOMS = tuple(
         (r"\bwho am i\b|\bwho (?:is|are) (?:you|she|he|the user)\b", "name"),
         (r"(?:我|你|您|他|她|用户)是谁", "名字"),
         (r"\b(?:am|are|is) (?:i|you|he|she|they|the user) into\b", "like hobby"),
+        (r"用户(?![名体数量界端组群手协反登注调访画])", ""),
+        (r"[我你您他她咱]们?家(?![人里具庭常务长乡])", "家"),
     )
 )
-"""Ways of asking for something with none of the words for it, and those words."""
+"""Ways of asking for something with none of the words for it, and those words. A word before a
+Chinese one joins it to a pair that stands nowhere else: 用户喝什么, 我家在哪里."""
+_ASKS_WHERE = frozenset(("哪里", "哪儿"))
+_WHENEVER = frozenset("现在 目前 如今 最近 平时 一般 当时 之前 以前".split())
 _NAME = re.compile(r"[A-Z][A-Za-zÀ-ÿ0-9'’-]*")
 _BEFORE_A_NAME = 32
 """So many characters before a word tell whether a sentence begins with it."""
@@ -84,7 +89,7 @@ def analysed(query: str, as_of: datetime, attributes: Attributes | None = None) 
     said = query
     for form, meant in _IDIOMS:
         said = form.sub(meant, said)
-    words = tuple(dict.fromkeys(each for each in lexemes(said) if each not in _SUBJECT_WORDS))
+    words = _telling(each for each in lexemes(said) if each not in _SUBJECT_WORDS)
     dates = find_dates(query, as_of)
     lines = [line for line in query.splitlines() if line.strip()] or [""]
     last_start = query.rfind(lines[-1])
@@ -106,6 +111,14 @@ def analysed(query: str, as_of: datetime, attributes: Attributes | None = None) 
         is_courtesy(query),
         () if dates else tuple(each for each in words if each.isascii() and each.isdigit()),
     )
+
+
+def _telling(words: Iterable[str]) -> tuple[str, ...]:
+    """The distinct words; without 哪里, by which a home is found, where the question has words
+    that tell what it is about: 长城在哪里 asks for no home."""
+    found = tuple(dict.fromkeys(words))
+    about = any(each not in _ASKS_WHERE and each not in _WHENEVER for each in found)
+    return tuple(each for each in found if each not in _ASKS_WHERE) if about else found
 
 
 def _names(

@@ -45,6 +45,12 @@ AMENDED = [
     ("I like tea.", "I mean coffee.", "likes=tea", "likes=coffee"),
     ("I live in Rome.", "It's Oslo, not Rome.", "residence=Rome", "residence=Oslo"),
     ("I live in Rome.", "Typo: Oslo", "residence=Rome", "residence=Oslo"),
+    (
+        "I'm allergic to figs.",
+        "I said I was allergic to figs, but I meant kiwis.",
+        "allergy=figs",
+        "allergy=kiwis",
+    ),
     ("I live in Rome.", "Oslo, sorry.", "residence=Rome", "residence=Oslo"),
     ("I live in Rome.", "Sorry, Oslo.", "residence=Rome", "residence=Oslo"),
     ("I live in Rome.", "*Oslo", "residence=Rome", "residence=Oslo"),

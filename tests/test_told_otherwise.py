@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from conversing import standing
+from conversing import memories, standing, turns
 
 TABLE: list[tuple[tuple[str, ...], set[str]]] = [
     # homes
@@ -60,6 +60,30 @@ TABLE: list[tuple[tuple[str, ...], set[str]]] = [
     (("我有两只狗。", "我没有狗了。"), set()),
     (("我养了一只猫。", "我现在什么宠物都不养了。"), set()),
     (("我养了一只猫。", "你现在什么宠物都不养吗？"), {"pet=猫"}),
+    # what is taken back
+    (("I'm allergic to figs.", "I was wrong about figs, I'm not allergic to them."), set()),
+    (("I'm allergic to figs.", "Wait, no, I'm allergic to kiwis, not figs."), {"allergy=kiwis"}),
+    (("I'm allergic to figs.", "No, it's kiwis I'm allergic to, not figs."), {"allergy=kiwis"}),
+    (("I live in Bonn.", "Actually I never lived in Bonn."), set()),
+    (("I live in Bonn.", "I never lived in a castle."), {"residence=Bonn"}),
+    (("I live in Bonn.", "That's not true, I don't live in Bonn."), set()),
+    (("My name is Jon.", "You got my name wrong, it's John."), {"name=John"}),
+    (("I live in Bonn.", "No, I'm not sure."), {"residence=Bonn"}),
+    (("我对虾过敏。", "其实我对虾不过敏。"), set()),
+    (("我住在北京。", "我没住过北京。"), set()),
+    (("我住在北京。", "其实我不喜欢北京。"), {"residence=北京", "dislikes=北京"}),
+    # who is told of twice in a sentence, and new firms
+    (("My sister lives in Ghent and she's a nurse.",), {"residence=Ghent", "job_title=nurse"}),
+    (("My sister lives with my mother and she's a nurse.",), set()),
+    (("My brother met Anna and she's a nurse.",), set()),
+    (("I used to work at Nokia, now I'm with Ericsson.",), {"employer=Ericsson"}),
+    (("I left Tom and now I'm with Jack.",), set()),
+    # names in small letters, and of each
+    (("we have two kids, mia and leo",), {"children=two kids", "child=Mia", "child=Leo"}),
+    (("i have two cats, lazy and fat",), {"pet=two cats"}),
+    (("我养了两只猫，一只叫大黄，一只叫小白。",), {"pet=两只猫", "pet=大黄", "pet=小白"}),
+    (("We plan to buy a house.", "We bought a house."), set()),
+    (("We plan to buy a house.", "We bought a bike."), {"plan=buy a house"}),
     # names between a relation and a verb
     (("我朋友大伟住在珀斯。",), {"residence=珀斯", "friend=大伟"}),
     (("我哥哥张强在华为工作。",), {"employer=华为", "sibling=张强"}),
@@ -71,3 +95,22 @@ TABLE: list[tuple[tuple[str, ...], set[str]]] = [
 @pytest.mark.parametrize(("said", "expected"), TABLE, ids=[" ".join(each) for each, _ in TABLE])
 def test_what_stands(said: tuple[str, ...], expected: set[str]) -> None:
     assert standing(*said) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("I switched from coffee to tea since it gave me migraines.", "since it gave me migraines"),
+        ("I moved to Ghent since I was bored.", ""),
+        ("为了减肥，我把米饭换成了沙拉。", "因为要减肥"),
+        ("查出乳糖不耐受之后，我把牛奶换成了燕麦奶。", "因为查出乳糖不耐受"),
+        ("吃饭之后，我把牛奶喝了。", ""),
+    ],
+)
+def test_why_something_changed(text: str, reason: str) -> None:
+    assert {each.reason for each in memories(turns(text))} - {""} == ({reason} - {""})
+
+
+def test_what_may_never_have_been_told_is_kept_as_said() -> None:
+    (kept,) = memories(turns("Actually, I'm not married."))
+    assert kept.quote == "Actually, I'm not married."
