@@ -15,6 +15,7 @@ import msgspec
 from memstream.processors import aspects, endings
 from memstream.processors.animals import Animals
 from memstream.processors.clause_dates import dates_known, dates_told
+from memstream.processors.clause_reasons import REASONS, gives_reason
 from memstream.processors.clauses import (
     Clause,
     Speaker,
@@ -539,14 +540,12 @@ class SentenceReading:
         """The words of a following clause that give the reason."""
         at = self.clauses.index(clause) + 1
         following = self.clauses[at] if at < len(self.clauses) else None
-        if following is None or following.lead not in _REASONS:
+        if following is None or not gives_reason(following):
             return ""
-        if following.lead == "since" and (following.dates or following.subject == "self"):
-            return ""  # that is when, and not why
         self._used.add(id(following))
         spoken = following.spoken
         words = self._text[spoken.start[0] : spoken.end[-1]].strip(" ,.;!?，。；！")
-        return f"{_REASONS[following.lead]}{words}"
+        return f"{REASONS[following.lead]}{words}"
 
     def _contrasted(
         self, match: Match, clause: Clause, index: int, facts: Sequence[Fact]
@@ -590,10 +589,6 @@ _LEFT_OPEN = {
 """What ends a clause so that a value before it is not all that was meant."""
 _OWN_SUBJECTS = frozenset("i we my our he she they it his her their its".split())
 _CONTRASTS = ("不是", "而不是", "not")
-_REASONS = {
-    "because": "because ", "since": "since ",
-    "因为": "因为", "是因为": "因为", "由于": "由于", "是由于": "由于",
-}  # fmt: skip
 _BEFORE_CONTRAST = frozenset("not in at to for as from with on the 是 在".split())
 _INTRODUCTION = Rule(id="name.introduced", say=(), confidence=0.8)
 _PARTED = Rule(id=ONE_PARTED, say=(), tense="change", polarity="negative")
