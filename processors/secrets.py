@@ -4,8 +4,9 @@
 what it is, or a value that a sentence itself calls a password. Sentences that only talk about
 passwords ("the password rotates weekly") are left alone.
 
-Shapes follow the issuers' public documentation. Card numbers pass the Luhn check (ISO/IEC 7812-1),
-bank accounts the MOD 97-10 check with the length of their country (ISO 13616).
+Shapes follow the issuers' public documentation. Card numbers pass the Luhn check (ISO/IEC 7812-1)
+where nothing calls them so, bank accounts the MOD 97-10 check with the length of their country (ISO
+13616), the numbers of Chinese residents MOD 11-2 (GB 11643, ISO 7064).
 """
 
 from __future__ import annotations
@@ -168,16 +169,44 @@ _CARDS = tuple(
     )
 )
 _IBAN = re.compile(r"(?<![A-Za-z0-9])[A-Za-z]{2}\d{2}(?:[ -]?[A-Za-z0-9]){11,30}", re.ASCII)
+_CARD_CALLED = re.compile(
+    r"(?:(?:credit|debit|bank) card(?: number| no\.?)?|card number"
+    r"|(?:银行|信用|储蓄)卡(?:卡?号码?)?|卡号)"
+    r"(?: is|['’]s|是|为|[:：#])*[ 　]*(\d(?:[ -]?\d){12,18})(?!\d)",
+    re.ASCII | re.IGNORECASE,
+)
+_RESIDENT = re.compile(
+    r"(?<![\dA-Za-z])[1-9]\d{5}(?:19|20)\d{2}(?:0[1-9]|1[0-2])(?:0[1-9]|[12]\d|3[01])\d{3}"
+    r"[\dXx](?![\dA-Za-z])",
+    re.ASCII,
+)
+_SOCIAL_SECURITY = re.compile(
+    r"(?:\bSSN|\bsocial security (?:number|no\.?))(?: is|['’]s|[:=#])* *"
+    r"(\d{3}[ -]?\d{2}[ -]?\d{4})(?!\d)",
+    re.ASCII | re.IGNORECASE,
+)
+_RESIDENT_WEIGHTS = (7, 9, 10, 5, 8, 4, 2, 1, 6, 3, 7, 9, 10, 5, 8, 4, 2)
 _IBAN_LENGTHS = _TABLES.iban_lengths
 
 
 def _numbers(text: str) -> Iterator[Secret]:
+    for match in _RESIDENT.finditer(text):
+        total = sum(
+            int(digit) * weight
+            for digit, weight in zip(match.group()[:17], _RESIDENT_WEIGHTS, strict=True)
+        )
+        if match.group()[17].upper() == "10X98765432"[total % 11]:
+            yield (*match.span(), "national-id")
     for start in _CARD_START.finditer(text):
         for shape in _CARDS:
-            match = shape.match(text, start.start())
-            if match is not None and _luhn(re.sub(r"\D", "", match.group())):
-                yield (*match.span(), "card-number")
+            card = shape.match(text, start.start())
+            if card is not None and _luhn(re.sub(r"\D", "", card.group())):
+                yield (*card.span(), "card-number")
                 break
+    for match in _CARD_CALLED.finditer(text):
+        yield (*match.span(1), "card-number")
+    for match in _SOCIAL_SECURITY.finditer(text):
+        yield (*match.span(1), "national-id")
     for match in _IBAN.finditer(text):
         shown = match.group()
         needed = _IBAN_LENGTHS.get(shown[:2].upper(), 0)
@@ -408,7 +437,7 @@ _PIECE = re.compile(r"\d{1,4}|[A-Za-z]?[a-z]+\d{0,3}|[A-Z]+\d{0,3}")
 
 KINDS = (
     *_SHAPES, "jwt", "private-key",
-    "card-number", "iban", "url-password", "password", "recovery-phrase",
+    "card-number", "iban", "national-id", "url-password", "password", "recovery-phrase",
     "aws-secret-key", "bearer-token", "api-key", "secret",
 )  # fmt: skip
 _PLACEHOLDER = re.compile(rf"\[redacted:({'|'.join(KINDS)})\]")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import string
 import sys
+from datetime import date
 from itertools import pairwise
 from pathlib import Path
 
@@ -67,6 +68,13 @@ def within(
     return made.map(lambda secret: (before.replace("~", secret) + after, secret))
 
 
+def with_mod11(digits: str) -> str:
+    """The number of a resident with its check character."""
+    weights = (2 ** (17 - place) % 11 for place in range(17))
+    total = sum(weight * int(digit) for weight, digit in zip(weights, digits, strict=True))
+    return digits + "10X98765432"[total % 11]
+
+
 IBANS = ("DE:18", "FR:23", "NO:11", "PL:24")
 """Countries with all-digit accounts, and how many digits those have."""
 PASSWORD = joined(of(ALNUM, 3, 8), of("0123456789", 1, 3), of("!#&@", 0, 1))
@@ -111,6 +119,9 @@ GENERATED: dict[str, st.SearchStrategy[tuple[str, str]]] = {
         "card-number": st.tuples(of("0123456789", 14), st.booleans()).map(
             lambda made: (grouped if made[1] else str)(with_luhn("4" + made[0]))
         ),
+        "national-id": st.tuples(
+            of("123456789", 6), st.dates(date(1930, 1, 1), date(2020, 1, 1)), of("0123456789", 3)
+        ).map(lambda made: with_mod11(f"{made[0]}{made[1]:%Y%m%d}{made[2]}")),
         "iban": st.tuples(st.sampled_from(IBANS), st.booleans()).flatmap(
             lambda made: of("0123456789", int(made[0][3:])).map(
                 lambda account: (grouped if made[1] else str)(as_iban(made[0][:2], account))
@@ -204,6 +215,11 @@ SPOKEN = [
         grouped(with_luhn("4" + "0" * 14)),
     ),
     ("my pin is 4821", "4821"),
+    ("My SSN is 123-45-6789.", "123-45-6789"),
+    ("social security number: 123456789", "123456789"),
+    ("我的银行卡6222021234567890123", "6222021234567890123"),
+    ("卡号：6222 0212 3456 7890", "6222 0212 3456 7890"),
+    ("my credit card number is 4111 1111 1111 1112", "4111 1111 1111 1112"),
     ("我的密码是tulip77，别忘了", "tulip77"),
     ("密码：Qw!2345", "Qw!2345"),
     ("口令是 open9sesame", "open9sesame"),
@@ -239,6 +255,11 @@ def test_a_value_that_is_called_a_secret_is_one(text: str, secret: str) -> None:
         "the pw is too short",
         "curl -u needs a user and a password",
         "我没收到验证码",
+        "我的银行卡丢了",
+        "Order 123-45-6789 was shipped.",
+        "The SSN is printed on the card.",
+        "social security was founded in 1935",
+        "工号110105194912310021的报销单",
         "I lost my keys on 2019-04-05.",
         "Order 4111 1111 1111 1112 was shipped.",
         "The timestamp 1736500000123456 is in microseconds.",
