@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 from bisect import bisect
 from collections.abc import Sequence
-from datetime import UTC, datetime, tzinfo
+from datetime import UTC, datetime, timedelta, tzinfo
 from functools import lru_cache
 
 import msgspec
@@ -20,7 +20,7 @@ import msgspec
 from memstream.processors import dates_en, dates_zh
 from memstream.processors.dates_calendar import Context, Open, Unresolvable, occurrence, settle
 from memstream.processors.dates_expression import Expression
-from memstream.processors.dates_zh_words import scheduled
+from memstream.processors.dates_zh_tense import plainly_ahead, scheduled
 
 __all__ = ["DateSpan", "find_dates"]
 
@@ -34,7 +34,8 @@ class DateSpan(msgspec.Struct, frozen=True, gc=False):
     "lunar calendar", "fiscal year". `granularity` is "second", "minute", "hour", "day", "weekend",
     "week", "month", "quarter", "season", "year", "decade", "century" or, for anything else,
     "range". `relative` tells that the reading hangs on the anchor. `recurs` tells that the
-    words name a day of every year ("my birthday is on May 5"), so that its year means nothing.
+    words name one of many ("my birthday is on May 5", "I usually swim on Friday"), so that which
+    one it is means nothing.
     `begins` tells that the words before it make it the beginning of something ("as of June").
     """
 
@@ -112,13 +113,29 @@ def _looks_ahead(text: str, expression: Expression, context: Context) -> bool:
     weekly = isinstance(meaning, Open) and meaning.cycle == "week"
     if expression.is_deadline(text) or begins == "starting" or (begins == "since" and weekly):
         return True
-    if not isinstance(meaning, Open) or meaning.cycle != "year":
+    if not isinstance(meaning, Open):
+        return False
+    if plainly_ahead(text, expression.start, expression.end):
+        return not _is_just_over(meaning, context)
+    if meaning.cycle != "year":
         return False
     if begins not in ("as", "since") and not scheduled(text, expression.start, expression.end):
         return False
     today = context.today
     ahead, behind = (occurrence(meaning, today, future) for future in (True, False))
     return ahead.start - today < today - behind.end
+
+
+def _is_just_over(meaning: Open, context: Context) -> bool:
+    """Whether the last occurrence is so near, and the next one so far, that words in no tense may
+    well tell of the last one."""
+    today = context.today
+    ahead, behind = (occurrence(meaning, today, future) for future in (True, False))
+    return today - behind.end < _LATELY and ahead.start - today > _FAR
+
+
+_LATELY = timedelta(days=45)
+_FAR = timedelta(days=270)
 
 
 def _begins(text: str, expression: Expression) -> str:
@@ -177,9 +194,13 @@ def _is_ahead(start: datetime | None, now: datetime | None, zone: tzinfo) -> boo
 
 
 def _recurs(text: str, expression: Expression) -> bool:
-    """Whether the day is given as that of a birthday or an anniversary."""
+    """Whether the day is given as that of a birthday or an anniversary, or as one of many."""
     meaning = expression.meaning
-    if not isinstance(meaning, Open) or meaning.cycle != "year":
+    if not isinstance(meaning, Open) or expression.bound:
+        return False
+    if expression.recurring(text, expression.start, expression.end):
+        return True
+    if meaning.cycle != "year":
         return False
     before = text[max(0, expression.start - 40) : expression.start]
     after = text[expression.end : expression.end + 60]

@@ -53,6 +53,7 @@ from memstream.processors.dates_en_relative import (
     modified,
     weekday_first,
 )
+from memstream.processors.dates_en_tense import recurring, tense
 from memstream.processors.dates_en_within import (
     date_initialism,
     initialism,
@@ -64,10 +65,10 @@ from memstream.processors.dates_en_within import (
     week_commencing,
 )
 from memstream.processors.dates_en_words import (
+    AFTER_DAY,
     CONNECTORS,
     DAYS_NAMED,
     DECADES,
-    FULL_STOPS,
     INITIALISMS,
     LAST_WORDS,
     MODIFIERS,
@@ -88,10 +89,10 @@ from memstream.processors.dates_en_words import (
     day_number,
     lowered,
     may_hold_date,
-    tense,
+    ordinal,
     year,
 )
-from memstream.processors.dates_expression import Bound, Expression
+from memstream.processors.dates_expression import Bound, Expression, beside
 from memstream.processors.dates_within import (
     clock_time,
     day_in_month,
@@ -156,11 +157,15 @@ def find(text: str) -> list[Expression]:
         if not starts:
             i += 1
             continue
-        at = _expression(points, i) or _listed(points, i, found)
+        at = _expression(points, i)
+        listed = _listed(points, i, found) if at is None else _later(points, i, at, found)
+        if listed is not None:
+            at = listed
         if at is None:
             i += 1
             continue
-        found.append(_located(tokens, i, at, found[-1].end if found else 0))
+        located = _located(tokens, i, at, found[-1].end if found else 0)
+        found.append(located if listed is None else beside(located, found[-1]))
         i = tokens.index_after(max(at.end, i + 1), found[-1].end)
     return found
 
@@ -200,21 +205,50 @@ def _listed(points: Points, i: int, found: list[Expression]) -> _Found | None:
     day = day_number(tokens, i)
     if day is None or last.meaning.unit != "day" or last.bound:
         return None
-    if last.end != tokens.ends[i - 2] or words[day[1]] not in FULL_STOPS | {"and", "or", "&"}:
+    if last.end != tokens.ends[i - 2] or words[day[1]] not in AFTER_DAY | {"&"}:
         return None
     if MONTHS.keys().isdisjoint(words[max(0, i - 7) : i - 1]):
         return None
+    return _Found(_in_month_of(last.meaning, day[0]), day[1])
 
+
+def _later(points: Points, i: int, at: _Found, found: list[Expression]) -> _Found | None:
+    """The 12th of "arriving on May 10, leaving on the 12th": a later day of the month named before
+    in the same sentence."""
+    tokens, words = points.tokens, points.words
+    day = ordinal(tokens, i)
+    if day is None or not found or day[1] != at.end or at.bound or words[i - 1] != "the":
+        return None
+    last = found[-1]
+    between = tokens.text[last.end : tokens.starts[i]]
+    if last.meaning.unit != "day" or last.bound or _SENTENCE_END.search(between):
+        return None
+    named = _MONTH_AND_DAY.search(tokens.text[last.start : last.end])
+    if named is None or int(named["d"] or named["e"]) >= day[0] or len(between) > 40:
+        return None
+    return _Found(_in_month_of(last.meaning, day[0]), day[1])
+
+
+_SENTENCE_END = re.compile("[.!?;\n]")
+_MONTH_AND_DAY = re.compile(
+    rf"\b(?:{'|'.join(MONTHS)})\.? (?:the )?(?P<d>[0-9]{{1,2}})(?![0-9])"
+    rf"|\b(?P<e>[0-9]{{1,2}})(?:st|nd|rd|th)? (?:of )?(?:{'|'.join(MONTHS)})\b"
+)
+
+
+def _in_month_of(meaning: Meaning, day: int) -> Meaning:
     def build(first: Interval) -> Interval:
-        return day_of(midnight(first.start.year, first.start.month, day[0]))
+        return day_of(midnight(first.start.year, first.start.month, day))
 
-    return _Found(inside(Child("day", "year", build), last.meaning), day[1])
+    return inside(Child("day", "year", build), meaning)
 
 
 def _bounded(points: Points, i: int) -> _Found | None:
     """ "since May", "before Friday", "until the end of the year"."""
     words = points.words
     bound = _BOUNDS.get(words[i], "before")
+    if bound == "until" and not _PUT.isdisjoint(words[max(0, i - 3) : i]):
+        return None
     j = i + 2 if words[i] == "prior" else i + 1
     base = points.bare_point(j)
     if base is None or (base[0].unit in ("hour", "minute", "second") and bound != "since"):
@@ -250,6 +284,8 @@ def _joined(points: Points, first: Meaning, j: int, lead: str) -> _Found | None:
         j += 1
     if words[j] not in CONNECTORS and not (lead == "between" and words[j] == "and"):
         return None
+    if first.unit in ("day", "month", "hour", "minute") and _is_put_elsewhere(words, j):
+        return None
     points.range_bound = j + 1
     last = _endpoint(points, j + 1, after=first)
     if last is None:
@@ -258,6 +294,23 @@ def _joined(points: Points, first: Meaning, j: int, lead: str) -> _Found | None:
     if words[j] == "-" and not lead and _is_listing(points, j, first, meaning):
         return None
     return _Found(span(first, meaning), end)
+
+
+def _is_put_elsewhere(words: list[str], j: int) -> bool:
+    """Whether the word at j leads to where something is put: "moved it from Monday to Friday"."""
+    if words[j] not in ("to", "until", "till"):
+        return False
+    before = words[max(0, j - 12) : j]
+    verb = next((at for at, word in enumerate(before) if word in _PUT), None)
+    return verb is not None and before[verb + 1] in _THINGS and _ENDS.isdisjoint(before[verb:])
+
+
+_PUT = frozenset(
+    "move moved reschedule rescheduled postpone postponed push pushed shift shifted change changed "
+    "switch switched bump bumped delay delayed deferred".split()
+)
+_THINGS = frozenset("it the my our his her their your from".split())
+_ENDS = frozenset(".!?;")
 
 
 def _is_listing(points: Points, j: int, first: Meaning, last: Meaning) -> bool:
@@ -354,7 +407,7 @@ def _located(tokens: Tokens, i: int, found: _Found, floor: int) -> Expression:
             narrowed = _time_before(tokens, meaning, start, end, floor)
         if narrowed is not None:
             meaning, start, end = narrowed
-    return Expression(start, end, meaning, found.bound, tense)
+    return Expression(start, end, meaning, found.bound, tense, recurring)
 
 
 def _time_after(

@@ -306,6 +306,9 @@ def the_day(self: Points, i: int) -> Match:
     return (inside(day_in_month(day)), j) if fits else None
 
 
+_NUMBERED = frozenset("$ € £ ¥ version number page pages line lines room rooms route bus".split())
+
+
 def year_alone(self: Points, i: int) -> Match:
     """A year that the words around mark as one: "in 2019", "2007 and 2009", "2014 to 2018"."""
     words, tokens = self.words, self.tokens
@@ -321,7 +324,7 @@ def year_alone(self: Points, i: int) -> Match:
         return (year_number(value), j) if fits and after not in NOT_AFTER_YEAR else None
     if tokens.joined(i) and (before.isalpha() or before in ("$", "€", "£", "#", ".", "/", "_")):
         return None
-    if after in NOT_AFTER_YEAR or (before in ("$", "€", "£", "¥", "version", "number")):
+    if after in NOT_AFTER_YEAR or (before in _NUMBERED):
         return None
     if after == "/" and tokens.joined(j) and tokens.joined(j + 1):
         return None
@@ -333,10 +336,11 @@ def year_alone(self: Points, i: int) -> Match:
     if before in ("and", "or", "&"):
         fits = any(year(tokens, k) for k in (i - 2, i - 3) if k >= 0)
     else:
-        last = year(tokens, j + 1) if after in CONNECTED_YEAR else None
-        if last and words[last[1]] in NOT_AFTER_YEAR:
+        joins = after in CONNECTED_YEAR or (before == "between" and after == "and")
+        last = year(tokens, j + 1) if joins else None
+        if last and words[last[1]] in NOT_AFTER_YEAR | {"a", "per", "each"}:
             return None
-        fits = before in BEFORE_YEAR or last is not None
+        fits = before in BEFORE_YEAR or (last is not None and value >= 1800)
     return (year_number(value), j) if fits and 1500 <= value < 2200 else None
 
 

@@ -94,7 +94,7 @@ def weekday_first(self: Points, i: int) -> Match:
     words = self.words
     number = WEEKDAYS[words[i]]
     before = words[i - 1]
-    if before in ("each", "every"):
+    if _is_of_many(self, i):
         return None
     j = i + 1
     if words[j : j + 2] == ["after", "next"]:
@@ -122,6 +122,30 @@ def weekday_first(self: Points, i: int) -> Match:
         if strict and words[i + 1] not in AFTER_DAY:
             return None
     return weekday(number), i + 1
+
+
+def _is_of_many(self: Points, i: int) -> bool:
+    """Whether a weekday is no day of its own: "every other Friday", "each Monday and Friday", "a
+    Friday"."""
+    words = self.words
+    if words[i - 1] in ("a", "an"):
+        return True
+    j = i
+    while j > 1 and (words[j - 1] in _LISTING or words[j - 1] in PARTS_OF_DAY):
+        while j > 1 and (words[j - 1] in _LISTING or words[j - 1] in PARTS_OF_DAY):
+            j -= 1
+        if words[j - 1].removesuffix("s") not in WEEKDAYS:
+            return False
+        j -= 1
+    if words[j - 1] in ("each", "every", "alternate", "alternating"):
+        return True
+    nth = words[j - 1] in _SECOND or (words[j - 1] in ("nd", "rd", "th") and words[j - 2].isdigit())
+    before = words[j - 3] if words[j - 2].isdigit() else words[j - 2]
+    return nth and before in ("each", "every")
+
+
+_LISTING = frozenset(("and", "or", "&", ",", "/", "+"))
+_SECOND = frozenset(("other", "single", "second", "third", "fourth", "last", "first"))
 
 
 def _weekday_date(self: Points, number: int, j: int) -> Match:

@@ -64,7 +64,7 @@ from memstream.processors.dates_within import (
 def ordinal_first(self: Points, i: int) -> Match:
     words, tokens = self.words, self.tokens
     number = (-1, i + 1) if words[i] in LAST_WORDS else ordinal(tokens, i)
-    if number is None:
+    if number is None or words[i - 1] in ("every", "each"):
         return None
     n, j = number
     if n > 0 and words[j : j + 2] == ["to", "last"]:

@@ -1,10 +1,9 @@
-"""The English words of time: tables, tokens, numbers in words, and the tense around a phrase."""
+"""The English words of time: tables, tokens, and numbers in words."""
 
 from __future__ import annotations
 
 import re
 
-from memstream.processors.abbreviations import ABBREVIATIONS
 from memstream.processors.dates_calendar import Duration
 from memstream.processors.dates_numeric import two_digit_year
 from memstream.processors.dates_within import Part
@@ -496,56 +495,3 @@ def count(tokens: Tokens, i: int) -> tuple[float | None, int] | None:
     if words[j] == "and" and "half" in words[j + 1 : j + 3]:
         return value_found + 0.5, j + (3 if words[j + 1] == "a" else 2)
     return value_found, j
-
-
-# Tense
-
-_EVENT = (
-    r"(?:meeting|appointment|flight|interview|exam|reservation|booking|wedding|surgery|operation|"
-    r"conference|concert|trip|date|call|checkup|check-up|deadline|session|visit|presentation|"
-    r"tickets?|ceremony|exhibition|trial|hearing|launch)"
-)
-_CUE = re.compile(
-    r"\b(?:((?:last|final|first) day (?:[a-z'-]+ ){0,4}(?:is|'s|will be)|"
-    r"(?:am|'m|is|'s|are|'re) (?:all |both |also |finally |probably )?"
-    r"(?:moving|relocating|flying|travell?ing|driving to|heading|leaving|arriving|"
-    r"returning|visiting|starting|joining|graduating|retiring|"
-    r"getting (?:married|engaged)|hosting|attending|"
-    r"having (?:an? )?(?:baby|party|surgery|operation|meeting)|running (?:a|the|my)\b|turning|"
-    r"throwing|performing|launching|going (?:on|back)|scheduled|planned|booked|due)|"
-    rf"(?:have|'ve got|has|'s got|have got) (?:an? |another |my |our )?(?:[a-z]+ )?{_EVENT}|"
-    rf"{_EVENT} (?:is|'s)|starts|begins|takes place|looking forward|"
-    r"flies|leaves|departs|arrives|lands|expires|ends|opens|closes|launches|graduates|returns|"
-    r"(?:i|we|they) (?:fly|leave|depart|arrive|start|begin|move|travel|graduate|return|retire)|"
-    r"(?:is|are|'s|'re)(?=(?: on| due| set for| planned for)? *$)|"
-    r"will|'ll|won't|shall|going to|gonna|next|upcoming|coming|tomorrow|plan(?:s|ning)?|"
-    r"let's|should|would like|want to|need to|can (?:you|we|i)|could (?:you|we)|please|schedule|"
-    r"book|remind|due|deadline|expect(?:s|ing)?|meet|intend|hope to|must|set up|arrange)"
-    r"|(was|were|went|did|(?:was|were|did|had|has|have|could)n't|had|has|have|been|ago|last|yesterday|came|saw|got|took|made|"
-    r"said|told|met|left|bought|sold|born|began|became|gave|found|felt|thought|wrote|read|ran|"
-    r"ate|drove|flew|spent|lost|won|sent|paid|heard|broke|fell|held|kept|knew|led|grew|moved|"
-    r"[a-z]{3,14}ed))\b"
-)
-_CLAUSE_END = re.compile(r"[.!?;\n。！？；]")
-
-
-def tense(text: str, start: int, end: int) -> bool | None:
-    """True for the future, False for the past: the nearest cue of the clause, left before right."""
-    left = lowered(text[max(0, start - 80) : start])
-    breaks = [found.end() for found in _CLAUSE_END.finditer(left) if _breaks(left, found)]
-    cues = list(_CUE.finditer(left, breaks[-1] if breaks else 0))
-    if cues:
-        return cues[-1][1] is not None
-    right = lowered(text[end : end + 60])
-    stop = _CLAUSE_END.search(right)
-    cue = _CUE.search(right, 0, stop.start() if stop else len(right))
-    return None if cue is None else cue[1] is not None
-
-
-def _breaks(text: str, found: re.Match[str]) -> bool:
-    """Whether a clause ends at the sign: not after "Dr."."""
-    word = _WORD_BEFORE.search(text, max(0, found.start() - 8), found.start())
-    return found.group() != "." or word is None or word.group() not in ABBREVIATIONS
-
-
-_WORD_BEFORE = re.compile(r"(?<![\w.])[a-z.]+$")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Literal
 
@@ -18,7 +18,8 @@ class Expression:
     """`text[start:end]` is a date expression.
 
     `bound` makes the interval open-ended. `tense` reads the tense around the expression out of
-    the whole text: True for the future, False for the past, None where nothing tells.
+    the whole text: True for the future, False for the past, None where nothing tells. `recurring`
+    reads whether it is one of many, as in "we usually ski in January".
     """
 
     start: int
@@ -26,6 +27,7 @@ class Expression:
     meaning: Meaning
     bound: Bound | None
     tense: Callable[[str, int, int], bool | None]
+    recurring: Callable[[str, int, int], bool]
 
     def spoken_tense(self, text: str) -> bool | None:
         if self.bound == "since" and not text.endswith(_MAY_BEGIN, self.start, self.end):
@@ -50,6 +52,15 @@ class Expression:
         if self.bound in ("before", "until"):
             return None, found.edge
         return found.start, found.end
+
+
+def beside(expression: Expression, first: Expression) -> Expression:
+    """The 12 of "May 10 and 12", which the expression before completes: in the tense of that."""
+
+    def tense(text: str, start: int, end: int) -> bool | None:
+        return first.tense(text, first.start, first.end)
+
+    return replace(expression, tense=tense)
 
 
 _PRESENT = re.compile(

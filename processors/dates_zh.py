@@ -22,13 +22,14 @@ from memstream.processors.dates_calendar import (
     span,
     year_number,
 )
-from memstream.processors.dates_expression import Bound, Expression
+from memstream.processors.dates_expression import Bound, Expression, beside
 from memstream.processors.dates_within import (
     clock_time,
     day_in_month,
     month_in_year,
 )
 from memstream.processors.dates_zh_points import STARTS, point
+from memstream.processors.dates_zh_tense import recurring, tense
 from memstream.processors.dates_zh_words import (
     NUMBER,
     TRIGGER,
@@ -36,7 +37,6 @@ from memstream.processors.dates_zh_words import (
     Folded,
     folded,
     number,
-    tense,
 )
 
 __all__ = ["find", "is_written_in"]
@@ -55,7 +55,10 @@ _OPEN = re.compile(
     r"(?P<since>以来|(?:那)?(?:开始|起)(?!床|来|身|飞|诉)|至今)|(?P<after>之后|以后|后(?![天来面年台]))"
     r"|(?P<before>(?:或|及)?(?:之前|以前|前(?![天面台年往提途]))|为止)"
 )
-_BARE_YEAR = re.compile(r"[12][0-9]{3}(?![0-9年.:%a-zA-Z步毫克米块元人个次字千万亿多])")
+_BARE_YEAR = re.compile(
+    r"(?:19|20)[0-9]{2}(?![0-9年.:%a-zA-Z℃°步毫克米块元人个次字千万亿多余来几左以小分秒天周页行条张份家位名种件台辆"
+    r"平公斤里卡度词句首部集组对双套题道层户套届吨升瓦赫词篇幅倍号章款项例章节刀镑円圆美欧日韩])"
+)
 _LISTED_YEAR = re.compile(r"[12][0-9]{3}(?=(?:[、和与及,] ?[12][0-9]{3}){1,8}年)")
 _BARE_FIRST = re.compile(
     rf"(?P<n>{NUMBER})(?:到|至| ?- ?|~)(?=(?P<m>{NUMBER})(?P<unit>年(?![前后内])|月|日|号))"
@@ -91,13 +94,15 @@ def find(text: str) -> list[Expression]:
     at = 0
     while start := _START.search(fold.text, at):
         at = start.start()
-        expression = _listed(fold, at, found) or _expression(fold.text, at)
+        listed = _listed(fold, at, found)
+        expression = listed or _expression(fold.text, at)
         if expression is None:
             at += 1
             continue
         expression = _timed(fold.text, at, expression)
         places = fold.place(at), fold.place(expression.end - 1) + 1
-        found.append(Expression(*places, expression.meaning, expression.bound, tense))
+        named = Expression(*places, expression.meaning, expression.bound, tense, recurring)
+        found.append(named if listed is None else beside(named, found[-1]))
         at = expression.end
     return found
 

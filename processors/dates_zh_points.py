@@ -152,11 +152,23 @@ def _named_year(text: str, at: int) -> Match:
     found = _NAMED_YEAR.match(text, at)
     if found is None or (at and text[at - 1] in "0123456789一二两三四五六七八九十几"):
         return None
+    if _goes_up(text, at, found.end()):
+        return None
     offset = YEARS_NAMED[found[0]]
     same = _SAME_DAY.match(text, found.end())
     if same and offset:
         return moved(None, [(abs(offset), "year")], 1 if offset > 0 else -1), same.end()
     return relative("year", offset), found.end()
+
+
+def _goes_up(text: str, at: int, end: int) -> bool:
+    """Whether 上 or 下 is a verb, as what follows is of another word: 会上年度总结, 上年纪。"""
+    if text[at] not in "上下" or text[end - 1] not in "年月周":
+        return False
+    if text[end - 1] == "年" and text[end : end + 1] in ("纪", "级", "龄", "会", "货", "夜"):
+        return True
+    led = at > 0 and text[at - 1] in "会要想得能去"
+    return led and text[end : end + 1] in ("度", "会", "报", "考", "刊", "终")
 
 
 # Decades and centuries
@@ -213,7 +225,7 @@ _HALVES = re.compile(r"(?P<which>[上下前后])半个?(?P<unit>年度?|月|周|
 
 def _relative(text: str, at: int) -> Match:
     found = _RELATIVE.match(text, at)
-    if found is None or (at and text[at - 1] in "每早晚以之"):
+    if found is None or (at and text[at - 1] in "每早晚以之") or _goes_up(text, at, found.end()):
         return None
     which, unit = found["which"], UNITS[found["unit"]]
     end = found.end()
@@ -248,6 +260,10 @@ _CALENDAR_NAME = re.compile(r"农历|阴历|旧历|夏历|阳历|公历|新历")
 
 _NEW_YEAR_DAY = re.compile(rf"大年(?P<n>初[一二三四五六七八九十]|{LUNAR_DAY})")
 _WEEKDAY = re.compile(rf"{WEEK}(?P<n>{DAY_CHARS})")
+_PART = "(?:早上|上午|中午|下午|傍晚|晚上|晚)?"
+_OF_MANY = re.compile(  # 每周二、周四; 隔周的周三
+    rf"(?:每|逢|隔|单|双)个?(?:{WEEK}{DAY_CHARS}?{_PART}(?:[、和与及跟到至,，/的]|还有|以及|或者?))+$"
+)
 
 
 def _month(text: str, at: int) -> Match:
@@ -303,6 +319,8 @@ def _day(text: str, at: int) -> Match:
 def _weekday(text: str, at: int) -> Match:
     found = _WEEKDAY.match(text, at)
     if found is None or (at and text[at - 1] in "每0123456789一二两三四五六七八九十半逢前"):
+        return None
+    if _OF_MANY.search(text, max(0, at - 24), at):
         return None
     return weekday(WEEKDAYS[found["n"]]), found.end()
 
@@ -377,7 +395,9 @@ def _holiday(text: str, at: int) -> Match:
 # Parts of the running year, month or week: 月底, 年初, 本周末尾
 
 
-_RUNNING_PART = re.compile(r"(?P<unit>[年月季])(?P<which>[初中底末])(?![一二三四五六七八九十级学])")
+_RUNNING_PART = re.compile(
+    r"(?P<unit>[年月季])(?P<which>[初中底末])(?![一二三四五六七八九十级学考])"
+)
 _NTH_WEEK = re.compile(rf"第(?P<n>{NUMBER})个?{WEEK}(?!{DAY_CHARS})")
 
 

@@ -99,7 +99,7 @@ _NTH = re.compile(
     rf"(?:(?:{WEEK})(?P<weekday>{DAY_CHARS})|(?P<unit>季度|星期|礼拜|周末|月|周|天|日))"
 )
 _IN_YEAR_PART = re.compile(r"年?(?P<which>[初中底末])(?:期|叶)?(?![一二三四五六七八九十级学])")
-_IN_MONTH_PART = re.compile(r"月?(?P<which>[初中底末])(?![一二三四五六七八九十国学])")
+_IN_MONTH_PART = re.compile(r"月?(?P<which>[初中底末])(?![一二三四五六七八九十国学考])")
 _IN_WEEK_PART = re.compile(r"(?P<which>[初中])(?![国学])")
 _TEN_DAYS = re.compile(r"(?P<which>[上中下])旬")
 _HALF = re.compile(r"(?P<which>[上下前后])半个?(?:年度?|月|周|星期|期)")

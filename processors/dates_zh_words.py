@@ -1,4 +1,4 @@
-"""The Chinese words of time: tables, folding of script and spaces, numerals, and tense.
+"""The Chinese words of time: tables, folding of script and spaces, and numerals.
 
 Everything is written in simplified characters; `Folded` brings any text to them, one character
 for one, and drops the spaces that split "2009 年" so that patterns need not mention them.
@@ -15,7 +15,7 @@ from memstream.processors.dates_calendar import Duration
 
 _TRADITIONAL = "週號個後內過來從兩萬與間農曆節國慶勞動聖誕鐘點時這幾現當禮餘頭開結東將會說幹買準備計劃預定請為歲間隨遠勢舊陰陽應親兒童師軍黨復萬感婦樹愚雙聯開屆終於進無號辦業臘鍾內歷陽紀貞觀漢寶啟順緒統豐鹹"  # noqa: E501
 _SIMPLIFIED = "周号个后内过来从两万与间农历节国庆劳动圣诞钟点时这几现当礼余头开结东将会说干买准备计划预定请为岁间随远势旧阴阳应亲儿童师军党复万感妇树愚双联开届终于进无号办业腊钟内历阳纪贞观汉宝启顺绪统丰咸"  # noqa: E501
-_FOLD = str.maketrans(
+FOLD = str.maketrans(
     _TRADITIONAL + "０１２３４５６７８９：／．，～〜–—－○",
     _SIMPLIFIED + "0123456789:/.,~~---〇",
 )
@@ -36,7 +36,7 @@ class Folded:
 
 
 def folded(text: str) -> Folded:
-    plain = text.translate(_FOLD)
+    plain = text.translate(FOLD)
     if " " not in plain:
         return Folded(plain, None)
     gaps = {found.start() for found in _SPLIT.finditer(plain)}
@@ -271,44 +271,3 @@ def duration(text: str, at: int) -> tuple[Duration, int] | None:
 
 def _is_year(found: re.Match[str]) -> bool:
     return found["unit"] == "年" and len(found["number"]) == 4 and found["number"].isdigit()
-
-
-# Tense
-
-_CUE = re.compile(
-    r"(预?[订约]好?了|有(?:一?个|一?场|一?次)?(?:会|会议|面试|考试|约会|预约|手术|航班|演出|比赛)|想(?=去|在|到)"
-    r"|将要?|(?<![主重只需])要(?!求)|会(?![议员计])|打算|准备|计划|即将|明天|明年|下个?[周月]|未来|安排|预定|预计|请|能否"
-    r"|记得|提醒|别忘)|(了(?!解)|过(?![去年])|昨|曾|上个?[周月次]|去年|以前|已经?|刚|当时)"
-)
-_CLAUSE_END = re.compile(r"[。！？；!?;\n]|\.(?![0-9])")
-
-
-def tense(text: str, start: int, end: int) -> bool | None:
-    """True for the future, False for the past: the nearest cue of the clause, left before right."""
-    left = text[max(0, start - 30) : start].translate(_FOLD)
-    breaks = [found.end() for found in _CLAUSE_END.finditer(left)]
-    cues = list(_CUE.finditer(left, breaks[-1] if breaks else 0))
-    if cues:
-        return cues[-1][1] is not None
-    right = text[end : end + 30].translate(_FOLD)
-    stop = _CLAUSE_END.search(right)
-    cue = _CUE.search(right, 0, stop.start() if stop else len(right))
-    return None if cue is None else cue[1] is not None
-
-
-_SCHEDULED_AFTER = re.compile(
-    r"[^，,。！？；!?;\n了过]{0,6}?(?:去(?!年|过|了)|飞往?|出发|启程|动身|开学|开会|开庭|考试|面试|截止|到期|举行|开始|入职"
-    r"|报到|上班|搬到?|结婚|毕业|返程|回国|回来|回家|出差|出国|手术|退房|入住|交房)"
-)
-_SCHEDULED_BEFORE = re.compile(
-    r"(?:航班|机票|车票|门票|会议|考试|面试|手术|婚礼|演出|演唱会|比赛|决赛|签证|护照|合同|租约|预约|聚会|典礼|展览|开庭"
-    r"|截止(?:日期|时间)?|到期日?)[^，,。！？；!?;\n了过]{0,6}$"
-)
-
-
-def scheduled(text: str, start: int, end: int) -> bool:
-    """Whether the words around a date are of what is arranged beforehand, in no tense: "我的航班是
-    5月3日". Told of the past they would mostly have a 了 or a 过."""
-    left = text[max(0, start - 20) : start].translate(_FOLD)
-    right = text[end : end + 20].translate(_FOLD)
-    return bool(_SCHEDULED_BEFORE.search(left) or _SCHEDULED_AFTER.match(right))
