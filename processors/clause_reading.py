@@ -26,7 +26,7 @@ from memstream.processors.clauses import (
 from memstream.processors.clauses_en import english_clauses
 from memstream.processors.clauses_zh import chinese_clauses
 from memstream.processors.dates import find_dates
-from memstream.processors.facts import CONTRARY, ONE_PARTED, Fact, closed_by, ended_with
+from memstream.processors.facts import CONTRARY, ONE_PARTED, Fact, over_with
 from memstream.processors.moments import birthday
 from memstream.processors.names import NOT_CALLED, is_name_like
 from memstream.processors.qualifiers import frequency, is_qualified, set_apart
@@ -414,8 +414,7 @@ class SentenceReading:
                     beside=False, end=value.end, previous="",
                 )
             )  # fmt: skip
-        with_it = ended_with if facts[0].negative or facts[0].former else closed_by
-        return facts + [other for each in facts for other in with_it(each)]
+        return facts + over_with(facts, book.lists)
 
     def _is_partial(self, rule: Rule, clause: Clause, value: Value) -> bool:
         """Whether it denies now and then, or for a while: "no meat on Fridays", 今天不喝."""

@@ -216,6 +216,9 @@ def _subject_at(clause: Clause, spoken: Words, start: int, book: Rulebook, speak
         possessive = norm[own : own + 1] == ["的"]
         at = own + possessive
         size_of_relation = _relation_length(norm, at, book)
+        if not size_of_relation and norm[at : at + 1] == ["家"]:  # 我家猫, 我家的猫
+            at += 1 + (norm[at + 1 : at + 2] == ["的"])
+            size_of_relation = _relation_length(norm, at, book)
         if size_of_relation:
             relation = "".join(norm[at : at + size_of_relation])
             clause.subject, clause.who = "other", speaker.relative(relation, "zh")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Mapping, Sequence, Set
 
 import msgspec
 
@@ -21,6 +22,10 @@ CLOSES = ".closes"
 
 THE_ONE = ".the_one"
 """What ends the name of a rule that ends one thing without its name: of several it ends none."""
+
+
+TITLED = ".with_title"
+"""What ends the name of a rule that tells a job only where the same turn tells a title too."""
 
 
 ONE_PARTED = "pet.parted"
@@ -52,13 +57,22 @@ class Fact(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     end: int
 
 
+def over_with(facts: Sequence[Fact], lists: Mapping[str, tuple[str, ...]]) -> list[Fact]:
+    """What is over together with facts of one rule that ended, or because they hold. ``lists`` are
+    those of the rules."""
+    if facts[0].negative or facts[0].former:
+        return [other for each in facts for other in _ended_with(each)]
+    said = {each.value.lower() for each in facts}
+    return [other for each in facts for other in _closed_by(each, lists, said)]
+
+
 def said_in(fact: Fact) -> str:
     """What was captured, of a value that a rule has put into other words."""
     before, _, after = fact.rule.fixed.partition("{value}")
     return fact.value[len(before) : len(fact.value) - len(after)]
 
 
-def ended_with(fact: Fact) -> list[Fact]:
+def _ended_with(fact: Fact) -> list[Fact]:
     """What ends with a value that ended: the title with the job. What ends whatever its value is
     has that value as the one before."""
     rule = msgspec.structs.replace(
@@ -68,6 +82,7 @@ def ended_with(fact: Fact) -> list[Fact]:
     for attribute, values in fact.rule.ends_too.items():
         for each in values:
             value = each.replace("{value}", fact.value).replace("{said}", said_in(fact))
+            value = value.replace("{doing}", _doing(fact.value))
             found.append(
                 msgspec.structs.replace(
                     fact, rule=rule, attribute=attribute, value=value, spoken=value,
@@ -76,6 +91,29 @@ def ended_with(fact: Fact) -> list[Fact]:
                 )
             )  # fmt: skip
     return found
+
+
+_DOUBLED = re.compile(r"[^aeiou][aeiou][bdgmnpt]")
+
+
+def _doing(verb: str) -> str:
+    """ "run" -> "running", "cycle" -> "cycling", "swim" -> "swimming"."""
+    first, space, rest = verb.partition(" ")
+    if first.endswith("e") and not first.endswith(("ee", "ye")):
+        first = first[:-1]
+    elif _DOUBLED.fullmatch(first[-3:]):
+        first += first[-1]
+    return f"{first}ing{space}{rest}"
+
+
+def _others_of(
+    value: str, values: Sequence[str], lists: Mapping[str, tuple[str, ...]]
+) -> Iterator[str]:
+    """The entries of the lists among ``values`` that do not hold a value, where another does."""
+    named = [lists.get(each[1:-1], ()) for each in values if each.startswith("<")]
+    own = {entry for each in named if value.lower() in each for entry in each}
+    if own:
+        yield from (entry for each in named for entry in each if entry not in own)
 
 
 _OWN = re.compile(
@@ -90,8 +128,9 @@ def _named(value: str) -> str:
     return "" if value.lower() in _ANY_CAR else value
 
 
-def closed_by(fact: Fact) -> list[Fact]:
-    """What a value ends of other attributes: a spouse where somebody is divorced."""
+def _closed_by(fact: Fact, lists: Mapping[str, tuple[str, ...]], beside: Set[str]) -> list[Fact]:
+    """What a value ends of other attributes: a spouse where somebody is divorced. ``lists`` are
+    those of the rules, ``beside`` the values that were said in one breath with it."""
     rule = msgspec.structs.replace(
         fact.rule, id=f"{fact.rule.id}{CLOSES}", planned="", text="", text_not=""
     )
@@ -102,8 +141,15 @@ def closed_by(fact: Fact) -> list[Fact]:
         (attribute, _named(each.replace("{value}", said).replace("{previous}", before)))
         for attribute, values in fact.rule.denies.items()
         for each in values
-        if fact.previous or "{previous}" not in each
+        if not each.startswith("<") and (fact.previous or "{previous}" not in each)
     ]
+    if not fact.qualifier:
+        over += [
+            (attribute, each)
+            for attribute, values in fact.rule.denies.items()
+            for each in _others_of(fact.value, values, lists)
+            if each not in beside
+        ]
     return [
         msgspec.structs.replace(
             fact, rule=rule, attribute=attribute, value=value, spoken=value, beside=False,

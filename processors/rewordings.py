@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 
+from memstream.processors.retellings import plainly_told
 from memstream.processors.rule_files import Language
 from memstream.processors.rules import spoken
 
@@ -47,6 +48,7 @@ _LIKED_ZH = re.compile(
 def plainly(text: str, language: Language) -> str | None:
     """The sentence as the speaker could have said it of himself; None where no form fits."""
     instead = taken_back_instead(text, language) or _put_right(text, language)
+    instead = instead or plainly_told(text, language)
     if instead is not None:
         return instead
     if language == "en":

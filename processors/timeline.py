@@ -29,6 +29,7 @@ The rules, in the order they apply:
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 
@@ -56,8 +57,23 @@ def _covers(denial: Assertion, key: tuple[str, str, str]) -> bool:
     if attribute == "pet" and not value and qualifier and is_some(key[1], qualifier):
         return True
     named = not denial.value or (attribute, value) == key[:2]
-    named = named or (attribute in COUPLES and attribute == key[0] and _is_first(value, key[1]))
+    named = named or (attribute == key[0] and _is_part(attribute, value, key[1]))
     return named and (not denial.qualifier or qualifier == key[2])
+
+
+def _is_part(attribute: str, value: str, held: str) -> bool:
+    """Whether a denied name is part of one that is held: who sold the Civic has no Honda Civic, and
+    who left Acme does not work at Acme Robotics."""
+    if attribute in COUPLES:
+        return _is_first(value, held)
+    if attribute == "vehicle":
+        joint = "" if len(value) > 1 and not held.isascii() else " "
+        return held.startswith(f"{value}{joint}") or held.endswith(f"{joint}{value}")
+    return attribute in _BEGUN_BY_NAME and held.startswith((f"{value} ", f"{value},"))
+
+
+_BEGUN_BY_NAME = frozenset(("employer", "residence"))
+"""Of these a name may be told without its end: "Acme", "Rome" for "Rome, Italy"."""
 
 
 def _is_first(one: str, other: str) -> bool:
@@ -146,6 +162,7 @@ class _Open:
     """A span that may still change while the walk goes on."""
 
     def __init__(self, assertion: Assertion) -> None:
+        self.opener = assertion
         self.sources = [assertion]
         self.key = _key(assertion)
         self.valid_from = assertion.valid_from
@@ -430,13 +447,13 @@ def _negated(
     """What is current after a negation: it ends equal values that are as or less trusted."""
     left: list[_Open] = []
     one = assertion.rule == ONE_PARTED or assertion.rule.endswith(THE_ONE)
-    if one and not assertion.value:  # which one of several, is not said
-        reached = [e for e in now if any(_covers(assertion, _key(each)) for each in e.sources)]
-        if len(reached) > 1:
-            return now
+    reached = [e for e in now if any(_covers(assertion, _key(each)) for each in e.sources)]
+    if len(reached) > 1 and ((one and not assertion.value) or _is_unclear(assertion, reached)):
+        return now  # which one of several, is not said
+    if assertion.rule == ONE_PARTED and assertion.value:
+        reached += [each for each in now if any(_counts(each, other) for other in reached)]
     for each in now:
-        covered = any(_covers(assertion, _key(source)) for source in each.sources)
-        if not covered or not each.overlaps(assertion.valid_from):
+        if each not in reached or not each.overlaps(assertion.valid_from):
             left.append(each)
         elif assertion.trust < each.authority:
             _contest(each, assertion, apart)
@@ -445,6 +462,29 @@ def _negated(
             each.close(assertion.valid_from, "ended")
             done.append(each)
     return left
+
+
+def _is_unclear(denial: Assertion, reached: Sequence[_Open]) -> bool:
+    """Whether a denied name is no more than part of several that are held: of two Hondas "the
+    Honda" names neither."""
+    named = content_key(denial.value)
+    whole = any(_key(each)[1] == named for span in reached for each in span.sources)
+    return denial.attribute == "vehicle" and bool(named) and not whole
+
+
+_COUNTED = re.compile(
+    r"(?:two|three|four|five|six|seven|eight|several|a couple of|a pair of|[2-9]) "
+    r"|(?:[两二三四五六七八九几2-9]|好[几多]|一对)"
+)
+
+
+def _counts(span: _Open, parted: _Open) -> bool:
+    """Whether a span is how many animals there were of a kind, of which a named one is gone: "two
+    cats" where one of them was Miso, a cat."""
+    kind = content_key(parted.opener.qualifier)
+    value = content_key(span.opener.value)
+    named = bool(kind) and span.opener.attribute == "pet" and not span.opener.qualifier
+    return named and _COUNTED.match(value) is not None and kind in value
 
 
 def _contest(current: _Open, assertion: Assertion, apart: _Groups) -> None:

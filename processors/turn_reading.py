@@ -16,7 +16,7 @@ import msgspec
 from memstream.processors import elisions
 from memstream.processors.announcements import announced, holds
 from memstream.processors.clauses import Speaker
-from memstream.processors.facts import CONTRARY, WITH_IT, Fact
+from memstream.processors.facts import CLOSES, CONTRARY, TITLED, WITH_IT, Fact
 from memstream.processors.introductions import REACH
 from memstream.processors.plans import kind_of
 from memstream.processors.rule_files import Language
@@ -90,7 +90,7 @@ class TurnReading:
             correcting = statement.corrects and not statement.facts
         stated = self._without_fiction(text, found, facts, left) if facts else []
         stated = _without_taken_back(_without_doubtful_ends(stated, found))
-        needed = self._without_ends_before_it(_without_needless_ends(stated))
+        needed = self._without_ends_before_it(_without_needless_ends(_without_untitled(stated)))
         unread = {each.start for each, _ in stated} - {each.start for each, _ in needed}
         left = [own or each.start in unread for own, each in zip(left, found, strict=True)]
         return self._last_of_each_slot(
@@ -322,6 +322,17 @@ def _without_doubtful_ends(
     ]
 
 
+def _without_untitled(facts: list[tuple[Sentence, Fact]]) -> list[tuple[Sentence, Fact]]:
+    """Without jobs that only somebody's title shows to be any: "First day at Camp Alder" may tell
+    of a holiday, but not with "I'm a cook there"."""
+    titled = {
+        fact.subject for _, fact in facts if fact.attribute == "job_title" and not fact.negative
+    }
+    return [
+        each for each in facts if each[1].subject in titled or not each[1].rule.id.endswith(TITLED)
+    ]
+
+
 def _says_no_more(sentence: Sentence, fact: Fact) -> bool:
     """Whether a sentence says nothing but a fact, up to when it was and two small words."""
     dates = [range(each.start_char, each.end_char) for each in fact.dates]
@@ -363,7 +374,10 @@ def _with_what_it_replaces(
     left = {
         (fact.subject, fact.attribute): fact.value
         for _, fact in facts
-        if fact.negative and fact.value and fact.rule.tense == "change" and not _goes_with(fact)
+        if fact.negative
+        and fact.value
+        and fact.rule.tense == "change"
+        and not (_goes_with(fact) or fact.rule.id.endswith(CLOSES))
     }
     return (
         [

@@ -32,7 +32,7 @@ def read_values(
     text: str, words: Words, start: int, end: int, kind: str, rule: Rule, book: Rulebook
 ) -> list[Value]:
     """The values in words[start:end]; none where they are not what the kind asks for."""
-    region = Region(text, words, start, end, rule, book, whole=kind == "command")
+    region = Region(text, words, start, end, rule, book, whole=kind in ("command", "program"))
     if region.start >= region.end:
         return []
     if kind.startswith("<"):
@@ -331,8 +331,8 @@ def _field_end(norm: list[str], at: int) -> int:
 
 
 _LEADS = frozenset("head director vp professor chief".split())
-_AFTER_FIELDS = frozenset("at for in by with , who working here".split())
-_AFTER_JOBS = frozenset("at for in by with , and from on who working based here of".split())
+_AFTER_FIELDS = frozenset("at for in by with , who working here there".split())
+_AFTER_JOBS = frozenset("at for in by with , and from on who working based here there of".split())
 
 
 def _numbers(region: Region) -> list[Value]:
@@ -535,6 +535,7 @@ _READERS: dict[str, Callable[[Region], list[Value]]] = {
     "action": _actions,
     "code": values_project.codes,
     "command": values_project.commands,
+    "program": values_project.programs,
     "number": _numbers,
     "sentence": _sentences,
     "time": _times,

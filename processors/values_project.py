@@ -33,6 +33,16 @@ def commands(region: Region) -> list[Value]:
     return []
 
 
+def programs(region: Region) -> list[Value]:
+    """A command that begins with a program that is known as one, or with a script: what tests can
+    be moved to, and no folder."""
+    found = commands(region)
+    said = found[0].value.split() if found else []
+    known = region.book.phrase_list("programs")
+    runs = bool(said) and (said[0].lower() in known or said[0].startswith("./"))
+    return found if runs else []
+
+
 def versions(region: Region) -> list[Value]:
     """A version: "3.12", "v18"."""
     if region.norm and re.fullmatch(r"v?\d+(?:\.\d+)*(?:\+|\.x)?", region.norm[0]):

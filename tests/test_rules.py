@@ -88,7 +88,10 @@ TABLE: list[tuple[str, set[str]]] = [
     ("My last day at Volvo was March 3rd.", {"-employer=Volvo", "-job_title="}),
     ("I left Lego. I'm a baker at Volvo.", {"-employer=Lego", "employer=Volvo", "job_title=baker"}),
     ("I stopped playing tennis.", {"-plays=tennis", "-habit=play tennis"}),
-    ("I've given up running.", {"-habit=run"}),
+    (
+        "I've given up running.",
+        {"-habit=run", "-habit=go running", "-habit=go for a run"},
+    ),
     ("我开的是一辆特斯拉。", {"vehicle=特斯拉"}),
     (
         "I work for Deutsche Bahn as a train driver.",

@@ -1,0 +1,142 @@
+"""Changes told in passing or in two steps: what they end, and what only sounds like it."""
+
+from __future__ import annotations
+
+from itertools import permutations
+
+import pytest
+from conversing import memories, standing, turns
+
+CHANGED = [
+    (("I'm vegetarian.", "I've become vegan."), {"diet=vegan"}),
+    (("I'm vegetarian.", "I'm pescatarian now."), {"diet=pescatarian"}),
+    (("I'm a vegan.", "I eat a flexitarian diet."), {"diet=flexitarian"}),
+    (("我是素食者。", "我现在是鱼素者。"), {"diet=鱼素者"}),
+    (("我是蛋奶素。", "我吃全素。"), {"diet=吃全素"}),
+    (("I work at Halden.", "Yesterday was my last day at Halden."), set()),
+    (("I work at Halden.", "My last day at Halden was on Friday."), set()),
+    (("I work at Halden.", "Last day at Halden today!"), set()),
+    (("I work at Halden Robotics as a cook.", "It's my last day at work today."), set()),
+    (("I work at Halden Robotics.", "I left Halden."), set()),
+    (("First day at Harbor Mill today. I'm head of design there.",),
+     {"employer=Harbor Mill", "job_title=head of design"}),
+    (("Today was my first day of work at Harbor Mill.",), {"employer=Harbor Mill"}),
+    (("Today was my first day at Harbor Mill as a baker.",),
+     {"employer=Harbor Mill", "job_title=baker"}),
+    (("I moved to Ghent for a new job at Halden as a product designer.",),
+     {"residence=Ghent", "employer=Halden", "job_title=product designer"}),
+    (("We moved to Ghent to work for Halden.",), {"residence=Ghent", "employer=Halden"}),
+    (("I drive a Toyota Corolla.", "I sold the Corolla."), set()),
+    (("I drive a Toyota Corolla.", "I sold my Toyota last week."), set()),
+    (("I drive a Toyota Corolla.", "I drive a Toyota Yaris.", "We sold the Yaris."),
+     {"vehicle=Toyota Corolla"}),
+    (("I take lisinopril twice a day.", "My doctor switched me from lisinopril to losartan."),
+     {"switched_to=losartan"}),
+    (("I take lisinopril twice a day.", "My cardiologist took me off lisinopril."), set()),
+    (("I go running every morning.", "I stopped running because of my knee."), set()),
+    (("I go running every morning.", "I hurt my knee so I've stopped running."), set()),
+    (("I go swimming every Sunday.", "I've given up swimming."), set()),
+    (("I go for a run every day.", "I quit running."), set()),
+    (("My favourite restaurant is Blue Door but it closed down last week.",), set()),
+    (("My favourite cafe is Blue Door.", "Blue Door has closed for good."), set()),
+    (("I live in Ghent.", "We bought the house in Bruges and we moved in last weekend."),
+     {"residence=Bruges"}),
+    (("I live in Ghent.", "I rented a small flat in Bruges and moved in."), {"residence=Bruges"}),
+    (("The tests are run with `pytest -x`.", "We moved the tests to `make test` now."),
+     {"test_command=make test"}),
+    (("The tests are run with `pytest -x`.", "The test suite has switched to `tox`."),
+     {"test_command=tox"}),
+    (("We use Python 3.10.", "We're dropping Python 3.10, minimum is 3.12 now."),
+     {"python_version=3.12"}),
+    (("We use Node 18.", "The minimum Node version is now 20."), {"node_version=20"}),
+    (("I have two cats, Miso and Tofu.", "Tofu died last Friday."), {"pet=Miso"}),
+    (("My girlfriend is called Mia.", "Mia and I got married last week."),
+     {"spouse=Mia", "marital_status=married"}),
+    (("My girlfriend is called Mia.", "I married Mia."), {"spouse=Mia"}),
+    (("我女朋友叫小雪。", "我和小雪上周领证了。"), {"spouse=小雪"}),
+    (("公司搬到余杭了，我也跟着搬过去了。",), {"residence=余杭"}),
+]  # fmt: skip
+
+STAYED = [
+    (("I'm vegan and gluten-free.", "I'm keto."), {"diet=vegan", "diet=gluten-free", "diet=keto"}),
+    (("I'm vegan.", "My sister is vegetarian."), {"diet=vegan"}),
+    (("I'm vegan.", "I used to be vegetarian."), {"diet=vegan"}),
+    (("我吃全素。", "我吃素。"), {"diet=吃全素", "diet=吃素"}),
+    (("I work at Halden.", "Yesterday was the last day of the sale at Halden."),
+     {"employer=Halden"}),
+    (("I work at Halden.", "Yesterday was my last day at school."), {"employer=Halden"}),
+    (("I work at Halden.", "Yesterday was my last day in Rome."), {"employer=Halden"}),
+    (("I work at Halden.", "Yesterday was Tom's last day at Halden."), {"employer=Halden"}),
+    (("I work at Halden.", "Next Friday is my last day at Halden."),
+     {"employer=Halden", "plan=leave Halden"}),
+    (("I work at Halden.", "I left Corvex."), {"employer=Halden"}),
+    (("First day at Adventure Bay today. It was fun.",), set()),
+    (("Today was my first day at Adventure Bay.",), set()),
+    (("I drive a Toyota Corolla.", "I sold the Yaris."), {"vehicle=Toyota Corolla"}),
+    (("I drive a Toyota Corolla.", "I drive a Toyota Yaris.", "I sold the Toyota."),
+     {"vehicle=Toyota Corolla", "vehicle=Toyota Yaris"}),
+    (("I take lisinopril twice a day.", "My doctor switched my mum from lisinopril to losartan."),
+     {"habit=take lisinopril"}),
+    (("I go running every morning.", "My car stopped running."), {"habit=go running"}),
+    (("I go running every morning.", "I stopped running to tie my shoe."), {"habit=go running"}),
+    (("My favourite restaurant is Blue Door.", "Blue Door closed early last night."),
+     {"favourite_restaurant=Blue Door"}),
+    (("My favourite restaurant is Blue Door but it closes at nine.",),
+     {"favourite_restaurant=Blue Door"}),
+    (("My favourite restaurant is Blue Door.", "Blue Door closed down the terrace."),
+     {"favourite_restaurant=Blue Door"}),
+    (("I live in Ghent.", "We bought a house in Bruges and the tenants moved in last week."),
+     {"residence=Ghent"}),
+    (("I live in Ghent.", "We bought a house in Bruges and moved in with Tom's parents."),
+     {"residence=Ghent"}),
+    (("The tests are run with `pytest -x`.", "We moved the tests to `tests/unit`."),
+     {"test_command=pytest -x"}),
+    (("We use Python 3.12.", "We're dropping Python 3.9."), {"python_version=3.12"}),
+    (("We use Python 3.12.", "Our minimum order is 3."), {"python_version=3.12"}),
+    (("I have two cats.", "Tofu died last Friday."), {"pet=two cats"}),
+    (("I have two cats, Miso and Tofu.", "My dog Rex died."),
+     {"pet=two cats", "pet=Miso", "pet=Tofu"}),
+    (("My girlfriend is called Mia.", "My sister married Mia."), {"partner=Mia"}),
+    (("我住在北京。", "公司搬到余杭了，我没跟着搬过去。"), {"residence=北京"}),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("texts", "stands"), CHANGED + STAYED, ids=lambda each: str(each)[:70])
+def test_what_stands_after_a_change(texts: tuple[str, ...], stands: set[str]) -> None:
+    own = {
+        f"{each.attribute}={each.value}"
+        for order in permutations(turns(*texts))
+        for each in memories(list(order))
+        if each.attribute and each.status == "active" and each.subject in ("user", "project")
+    }
+    assert own == stands
+    assert stands <= standing(*texts)
+
+
+@pytest.mark.parametrize(
+    ("text", "value", "previous"),
+    [
+        ("Always use uv instead of pip in this repo.", "uv", "pip"),
+        ("We switched from npm to pnpm in this repo.", "pnpm", "npm"),
+        ("Use yarn rather than npm for the frontend.", "yarn", "npm"),
+    ],
+)
+def test_what_was_used_before_is_a_tool_and_not_where_it_was_used(
+    text: str, value: str, previous: str
+) -> None:
+    (found,) = [each for each in memories(turns(text)) if each.attribute == "package_manager"]
+    assert (found.value, found.previous) == (value, previous)
+
+
+@pytest.mark.parametrize(
+    ("text", "stands"),
+    [
+        ("我家猫叫咪咪，五岁了。", {"user pet 咪咪", "用户的猫 age 5"}),
+        ("我家的狗叫旺财。", {"user pet 旺财"}),
+        ("我家老公是医生。", {"用户的老公 job_title 医生"}),
+        ("我家在北京。", {"user residence 北京"}),
+    ],
+)
+def test_who_is_of_the_family_is_the_speakers(text: str, stands: set[str]) -> None:
+    found = {f"{each.subject} {each.attribute} {each.value}" for each in memories(turns(text))}
+    assert found == stands
