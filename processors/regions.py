@@ -241,7 +241,8 @@ def _stand_alone(parts: list[Region], book: Rulebook) -> bool:
         if any(word in prepositions for word in before.norm):
             return False
     last = parts[-1].norm
-    return not (len(last) > 1 and last[-1] in heads and len(parts[0].norm) == 1)
+    doing = parts[0].norm[0].endswith("ing") and not last[0].endswith("ing")
+    return doing or not (len(last) > 1 and last[-1] in heads and len(parts[0].norm) == 1)
 
 
 _CHINESE_JOINS = frozenset("、和跟与及")
@@ -255,8 +256,10 @@ def _chinese_parts(region: Region) -> list[Region]:
     begin = at = 0
     while at < len(norm):
         length = joined.length_at(norm, at)
+        apart = region.rule.attribute == "allergy"  # nothing of it is done with another
         if length and any(
-            _is_kept(norm, at, place, kept) for place in range(max(0, at - 3), at + 1)
+            _is_kept(norm, at, place, kept)
+            for place in range(max(0, at - 3), at if apart else at + 1)
         ):
             length = 0
         if not length:

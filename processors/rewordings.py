@@ -230,6 +230,9 @@ def _told_plainly(text: str, language: Language) -> str | None:
         reasoned = _REASONED_ZH.match(text) if "因为" in text or "由于" in text else None
         if reasoned is not None:
             return "".join(map(reasoned.group, ("who", "did"))) + f"，因为{reasoned['why']}"
+        labelled = _BORN_LABEL_ZH.match(text) if "生" in text else None
+        if labelled is not None:
+            return f"我的生日是{labelled['day'] or labelled['when']}"
         born = _BORN_ZH.match(text) if "生日" in text else None
         if born is not None:
             return f"{born['whose']}的生日是{born['when']}"
@@ -239,18 +242,27 @@ def _told_plainly(text: str, language: Language) -> str | None:
         against = _AGAINST_ZH.match(text) if "不喜欢" in text or "不爱" in text else None
         if against is not None:
             return f"{against['likes']}，{against['other']}"
+        gone = _NOT_THERE_ZH.match(text) if "不在" in text else None
+        if gone is not None:
+            return f"我不在{gone['where']}工作了"
         each_named = _EACH_ZH.match(text) if "一" in text and "叫" in text else None
         if each_named is not None:
             had = each_named["had"] or "我有"
             return f"{had}{each_named['what']}，叫{each_named['one']}和{each_named['other']}"
         again = _RISEN_ZH.match(text) if "起床" in text or "睡" in text else None
         return again and f"{again['before']}{again['verb']}，{again['then']}{again['verb']}"
+    dated = _BORN_LABEL_EN.match(text) if ":" in text else None
+    if dated is not None:
+        return f"My birthday is {dated['when']}"
     born = _BORN_EN.match(text) if "day" in text and "b" in text else None
     if born is not None:
         return f"{born['whose'] or born['own']} birthday is {born['when'] or born['day']}"
     now = _NOW_WITH_EN.match(text) if " with " in text or " at " in text else None
     if now is not None:
-        return f"{now['before']}{now['join']} I now work at {now['new']}"
+        return f"{now['before']}, and I now work at {now['new']}"
+    most = _MOST_EN.match(text) if text.startswith(("What I", "what I")) else None
+    if most is not None:
+        return f"I {most['verb']} {most['what']}"
     over = _OVER_EN.match(text) if " me" in text or " my" in text else None
     if over is not None:
         return f"{over['before'] or ''}I have stopped liking {over['what']}"
@@ -277,10 +289,16 @@ _GIVEN_EN = re.compile(
     r"|(?:,? and)?,? (?:his|her|its) name(?: is|['’]s)) (?P<name>[A-Z][\w’'-]+)(?P<rest>[.!,;].*|)$"
 )
 _NOW_WITH_EN = re.compile(
-    r"(?P<before>(?:.*\b)?I (?:(?:have |just )?quit|(?:used to work|worked|was working) (?:at|for)"
-    r"|was (?:at|with)) [A-Z][^,.;!?]*?)(?P<join>,? (?:and|but)|[,;])"
+    r"(?P<before>(?:.*\b)?I(?:['’]ve)? (?:(?:have |just )?(?:(?:switched|changed)"
+    r" (?:jobs|companies|employers)|got a new job)|(?:(?:have |just )?quit"
+    r"|(?:used to work|worked|was working) (?:at|for)|was (?:at|with)) [A-Z][^,.;:!?]*?))"
+    r"(?:,? (?:and|but)|[,;:—–-]+)"
     r" (?:I(?:['’]m| am) now|now I(?:['’]m| am)|I(?:['’]m| am)(?=.* now\b)) (?:with|at)"
     r" (?P<new>(?!my\b|the\b)[A-Z][\w’'&.-]*(?: [A-Z][\w’'&.-]*){0,3})(?: now)?[.!]*$"
+)
+_MOST_EN = re.compile(
+    r"[Ww]hat I (?:really |truly )?(?P<verb>love|like|enjoy|hate|dislike)"
+    r"(?: (?:the )?(?:most|best))? is (?P<what>[^,;:!?]{2,40})$"
 )
 _OVER_EN = re.compile(
     r"(?P<before>(?:honestly|well|so|sadly|actually|turns out),? )?(?P<what>[a-z][^,.;:!?]{1,30}?)"
@@ -313,9 +331,18 @@ _REASONED_ZH = re.compile(
     r"(?P<who>[^，,。我]{0,6}我们?.{0,6}?)(?:因为|由于)(?P<why>[^，,。]{1,12}?)"
     r"(?P<did>(?:从[^，,。]{1,6})?(?:搬[到去来回家]|换成|改[喝吃用]|开始|不再|戒了|辞职|离开)[^，,。]*)[。！]?$"
 )
+_BORN_LABEL_ZH = re.compile(
+    r"我的?(?:生日|出生日期|出生年月日?)[:：] ?(?P<when>[^，,。我]{2,12})[。！]?$"
+    r"|我是(?P<day>[^，,。我是的]{2,12}[日号])(?:出)?生的?[。！]?$"
+)
 _BORN_ZH = re.compile(
     r"(?P<when>[^，,。我]{1,8}[月/-][^，,。我]{1,6}?|今天|明天|后天)(?:就?是|为|又是)?"
     r"(?P<whose>我|本人|我[^，,。的是家]{1,4})的?生日[。！了啦]?$"
+)
+_BORN_LABEL_EN = re.compile(
+    r"my (?:dob|d\.o\.b\.|date of birth|birth ?date|birthday|bday|b-day): ?"
+    r"(?P<when>[^,;:!?]{3,20})$",
+    re.IGNORECASE,
 )
 _BORN_EN = re.compile(
     r"(?:(?:hey|hi|so|and|well|oh|btw|actually),? )*(?:(?P<when>today|tomorrow|(?:on )?[a-z]*\.?"
@@ -332,6 +359,10 @@ _STRESSED_ZH = re.compile(
 _AGAINST_ZH = re.compile(
     r"(?P<likes>.*?(?:喜欢|爱|讨厌)[^，,。！!？?；;不]{1,8}?)"
     r"(?P<other>(?:但|可|却|而|也|更)?(?:不|不太|不怎么)(?:喜欢|爱).+)"
+)
+_NOT_THERE_ZH = re.compile(
+    r"我(?:已经|早就|现在)?不在(?P<where>(?!这|那|一起|家|国内|国外|学校|公司)[^，,。！!？?里边上下旁吗]{2,8}?)"
+    r"(?<!工作)(?<!上班)(?<!任职)(?<!生活)(?<!居住)(?<!一起)(?<!住)了[。！]*$"
 )
 _EACH_ZH = re.compile(
     r"(?P<had>[^，,。]{0,8}[有养]了?)?(?P<what>[两二2][只条匹个头][^，,。一叫]{1,3})[，,：:]?(?:它们|他们|她们)?"

@@ -13,7 +13,8 @@ INTRODUCED_EN = re.compile(
     r"^(?:(?:[Hh]i|[Hh]ello|[Hh]ey)(?: there| all| everyone| team)?[,!.]? )?"
     r"(?P<said>I(?:['’]m| am)) "
     r"(?P<name>[A-Z][a-zà-ÿ]+(?: [A-Z][a-zà-ÿ]+)?)"
-    r"(?:[.!]?$|, (?:a|an|the|your) | from |,? and (?:I|my)\b|, I\b| here\b)"
+    r"(?:[.!]?$|, (?:a|an|the|your) | from |,? and (?:I|my)\b|, I\b| here\b"
+    r"|[,.] (?:[Nn]ice|[Pp]leased|[Gg]reat|[Gg]ood|[Ll]ovely) to meet )"
 )
 MEANT_EN = re.compile(
     r"\bI (?:meant(?: to say)?|mean)[ :,]+(?P<right>[^,.;!?]{1,40}?)"

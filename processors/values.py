@@ -143,7 +143,9 @@ def _chinese_name(region: Region) -> list[Value]:
     return [region.value()]
 
 
-_INSIDE_NAMES = frozenset("of de van von der den la le el al & du da di do 's y".split())
+_INSIDE_NAMES = frozenset(
+    "of de van von der den la le el al & du da di do dos das del bin ibn ter ten zu 's y".split()
+)
 
 
 def _capital_length(region: Region, start: int) -> int:
