@@ -12,7 +12,8 @@ from collections.abc import Iterator, Sequence
 
 import msgspec
 
-from memstream.processors.facts import Fact
+from memstream.processors.facts import IF_KNOWN, Fact
+from memstream.processors.rule_files import Rule
 from memstream.processors.rules import Rulebook, spoken
 
 
@@ -55,6 +56,8 @@ class Animals:
             for form in forms
         )
         self._named = (called, calls)
+        another = _ANOTHER_ZH if self._chinese else _ANOTHER_EN
+        self._of_another = re.compile(another.replace("ONE", one))
         self._parted = parted
         self._others = _OTHERS_ZH if self._chinese else _OTHERS_EN
 
@@ -114,6 +117,22 @@ class Animals:
             msgspec.structs.replace(each, value="", qualifier=self._singular[each.value.lower()])
             for each in kinds
         ]
+
+    def mended(self, text: str, speaker: str, text_named: str) -> list[Fact]:
+        """What says of an animal by its name that it is of another kind: "Rex isn't a corgi, he's
+        a husky". It counts where such an animal is known."""
+        match = self._of_another.match(text) if _DENIAL.search(text) else None
+        if match is None or not self._is_name(match["name"]):
+            return []
+        wrong, right = match["wrong"].lower(), match["right"].lower()
+        told = {"value": match["name"], "spoken": match["name"], "subject": speaker}
+        place = {"start": match.start(), "end": match.end()}
+        rule = Rule(id=f"pet.kind_mended{IF_KNOWN}", say=(), text=text_named)
+        return [
+            Fact(rule=rule, attribute="pet", species=wrong, negative=True, withdraws=True,
+                 **told, **place),
+            Fact(rule=rule, attribute="pet", species=right, **told, **place),
+        ]  # fmt: skip
 
     def is_kind(self, value: str) -> bool:
         """Whether a value is a kind of animal, and no name of one."""
@@ -183,6 +202,17 @@ _CHINESE = (
     rf"(?:那[只条])?(?!CARS)(?:(?P<species>ONE)(?!{_THINGS})"
     r"(?P<name>[^，,。！!\s的]{1,4}?)?|(?P<alone>[^，,。！!\s的我]{1,4}?))"
     r"(?:(?:送人|送走|卖)了|(?:送给|卖给)[^，,。！!\s]{1,8}了|送给了[^，,。！!\s]{1,8})(?=[，,。！!]|$)",
+)
+_DENIAL = re.compile(r"不是|n['’]t\b|\bnot\b")
+_ANOTHER_EN = (
+    rf"(?:[A-Za-z]+,? )?(?P<name>{_NAME})(?: is not|['’]s not| isn['’]t)(?: actually| really)? an? "
+    r"(?P<wrong>ONE)(?:[,;.] (?:he|she|it)(?:['’]s| is)(?: actually| really)?| but) an? "
+    r"(?P<right>ONE)[.!]*$"
+)
+_ANOTHER_ZH = (
+    r"(?:其实|对了|说错了|更正一下|我?记错了)?[，,]?(?:我家)?(?P<name>[^，,。！!\s的是不我他她它这那]{1,4}?)"
+    r"(?:其实|并)?不是一?[只条]?(?P<wrong>ONE)[，,](?:它|他|她|而|其实|应该)*是一?[只条]?"
+    r"(?P<right>ONE)[。！!]*$"
 )
 _OTHERS_EN = re.compile(
     r"\b(?:my (?:wife|husband|partner|sister|brother|mother|father|mom|mum|dad|parents|friend)"

@@ -16,9 +16,7 @@ def elided(text: str, language: Language) -> str | None:
     if "?" in text or "？" in text:
         return None
     if language == "zh":
-        fits = (
-            len(text) <= _LONGEST_ELIDED_ZH and _ELIDED_ZH.match(text) and not _ASKED.search(text)
-        )
+        fits = _LONG_ZH.match(text) and _ELIDED_ZH.match(text) and not _ASKED.search(text)
         return f"我{text}" if fits else None
     if len(text) > _LONGEST_ELIDED_EN or not text.isascii():
         return None
@@ -30,6 +28,16 @@ def elided(text: str, language: Language) -> str | None:
     return None
 
 
+def opening(text: str, language: Language) -> str | None:
+    """The first clause of a sentence that goes on after a comma, where the rest speaks of nobody
+    else; None where it is all one clause."""
+    said = (_OPENING_EN if language == "en" else _OPENING_ZH).match(text)
+    others = _OTHERS_EN if language == "en" else _OTHERS_ZH
+    if said is None or others.search(text, said.end()):
+        return None
+    return said["first"]
+
+
 def of_the_speaker(text: str, language: Language) -> bool:
     """Whether a sentence speaks of nobody but the speaker, so that the next may leave him out."""
     first, others = (_SELF_EN, _OTHERS_EN) if language == "en" else (_SELF_ZH, _OTHERS_ZH)
@@ -37,7 +45,12 @@ def of_the_speaker(text: str, language: Language) -> bool:
 
 
 _LONGEST_ELIDED_EN = 90
-_LONGEST_ELIDED_ZH = 24
+_LONG_ZH = re.compile(r"[^，,；;]{2,24}(?:$|[，,；;].{0,40}$)")
+_OPENING_ZH = re.compile(r"(?P<first>[^，,；;]+)[，,；;]")
+_OPENING_EN = re.compile(
+    r"(?P<first>[^,;]+)[,;] "
+    r"(?=(?:so|and|but|now|finally|which|yay|really|very|quite|no|not|still)\b)"
+)
 _FIRST_EN = r"(?:(?:so|ok|okay|yes|yeah|hey|hi|btw|update|well)[,:]? )*"
 _EMPLOYED = (
     r"(?:as(?! (?:expected|intended|designed|usual|planned|hoped|wanted|advertised|described"
@@ -75,8 +88,10 @@ _ELIDED_EN = (
     (re.compile(r"(?P<said>born (?:in|on)\b.*)", re.IGNORECASE), "I was "),
 )
 _ELIDED_ZH = re.compile(
-    r"(?:(?:嗯|哦|对了|其实|现在|目前|平时|刚|刚刚|最近|上个?(?:周|月|星期|礼拜)[一二三四五六日末]?|昨[天晚]|前天|今天|今早|刚才|去年|今年|[\d一二三四五六七八九十]{1,3}(?:月份?|[号日])|[年月]?[初底]|也|还|从小|特别|非常|很|超|最)[，,]?)*"
+    r"(?:(?:嗯|哦|对了|其实|现在|目前|平时|刚|刚刚|最近|上个?(?:周|月|星期|礼拜)[一二三四五六日末]?|昨[天晚]|前天|今天|今早|刚才|去年|今年|[\d一二三四五六七八九十]{1,3}(?:月份?|[号日])|[年月]?[初底]|也|还|已经|终于|总算|就|从小|特别|非常|很|超|最)[，,]?)*"
     r"(?:住在|定居在|家在|老家|对.{1,8}不?过敏|不?喜欢|不?爱[吃喝看听玩]|讨厌|受不了|不吃|吃素|搬[到去回来]|搬家"
+    r"|跳槽[到去]|入职|加入了|(?:从.{1,10})?(?:离职|辞职)了|被裁员?了|退休了|把.{1,4}戒了|戒[了烟酒]"
+    r"|(?:打算|(?:计划|准备)(?=.{0,6}(?:去|搬|换|学|买|考|辞职|结婚)))"
     r"|在.{1,12}(?:工作|上班|任职|就职|当|做)|叫(?!我|他|她|你|上|个|车|外卖)|出生)"
 )
 _ASKED = re.compile(

@@ -149,5 +149,13 @@ def must_be_whole(rule: Rule, clause: Clause) -> bool:
 
 
 def is_put_off(rule: Rule, clause: Clause) -> bool:
-    """Whether the clause goes on with what must come first: "I won't move before I sell it"."""
-    return must_be_whole(rule, clause) and clause.ended_by in _BEFORE
+    """Whether the clause goes on with what must come first ("I won't move before I sell it"), or
+    says that a trip is not made at one time, which may not be that of the plan."""
+    if not must_be_whole(rule, clause):
+        return False
+    trip = rule.fixed.startswith(("go to ", "去")) and bool(_bounded(clause))
+    said = " ".join(clause.spoken.norm)
+    return clause.ended_by in _BEFORE or (trip and _AFTER_ALL.search(said) is None)
+
+
+_AFTER_ALL = re.compile(r"\bafter all\b|\bany ?more\b|了$")

@@ -24,6 +24,10 @@ THE_ONE = ".the_one"
 """What ends the name of a rule that ends one thing without its name: of several it ends none."""
 
 
+IF_KNOWN = ".if_known"
+"""What ends the name of a rule that says something of a value only where that was told before."""
+
+
 TITLED = ".with_title"
 """What ends the name of a rule that tells a job only where the same turn tells a title too."""
 

@@ -103,8 +103,8 @@ _KINDS = {
     "trip": _Kind(
         re.compile(
             r"(?:(?:go|fly|travel|drive|head)(?:ing)? (?:back )?to [A-Z]|visit(?:ing)? [A-Z]"
-            r"|(?:my|our|the|a) (?:\w+ )?(?:trip|holiday|vacation)\b)"
-            r"|(?:去|到|飞).+(?:旅游|旅行|度假|出差|玩)"
+            r"|(?:(?:my|our|the|a) )?(?:\w+ )?(?:trip|holiday|vacation)\b)"
+            r"|[^去到飞]{0,6}(?:去|到|飞).+(?:旅游|旅行|度假|出差|玩)"
         )
     ),
 }
@@ -122,6 +122,30 @@ def is_there(one: str, other: str) -> bool:
     """Whether two places are the same, of which one may be told with its country."""
     heads = [content_key(each.partition(",")[0]) for each in (one, other)]
     return heads[0] == heads[1] and "" not in heads
+
+
+_DESTINATIONS = (
+    re.compile(
+        r"(?:(?:go|fly|travel|drive|head)(?:ing)? (?:back )?to|visit(?:ing)?"
+        r"|(?:\w+ ){0,3}(?:trip|holiday|vacation) (?:to|in)) (?P<to>.+?)"
+        r"(?: (?:in|on|for|with|to|next|this|by|from|and|at|during)\b.*)?$"
+    ),
+    re.compile(r"(?:(?:my|our|the|a) )?(?P<to>\w+(?: \w+)?) (?:trip|holiday|vacation)$"),
+    re.compile(r"[^去到飞]{0,6}(?:去|到|飞)(?P<to>.+?)(?:旅游|旅行|度假|出差|玩)"),
+)
+
+
+def is_same_trip(one: str, other: str) -> bool:
+    """Whether two plans, given as content keys, are of a trip to the same place."""
+    places = [
+        next((found["to"] for form in _DESTINATIONS if (found := form.match(each))), "")
+        for each in (one, other)
+    ]
+    if "" in places:
+        return False
+    first, second = places
+    far = not first.isascii() and (first.endswith(second) or second.endswith(first))
+    return far or is_there(first, second)
 
 
 def kind_of(value: str) -> str:

@@ -15,6 +15,7 @@ import msgspec
 
 from memstream.processors import versions
 from memstream.processors.amendments import Made, claimed, heard, is_amended
+from memstream.processors.facts import IF_KNOWN
 from memstream.processors.pipeline import State, key
 from memstream.processors.plans import (
     CAME_TRUE,
@@ -184,8 +185,17 @@ class Resolve:
                             polarity="negative", previous="", rule=f"{told.rule}{CAME_TRUE}",
                         )  # fmt: skip
 
-    def _counts(self, state: State, assertion: Assertion) -> bool:
-        """Whether it counts: what ends together with another value does where that was told."""
+    def _counts(self, state: State, assertion: Assertion, lane: Lane) -> bool:
+        """Whether it counts: what ends together with another value does where that was told, and
+        what says more of a known one where that stands in its lane."""
+        if assertion.rule.endswith(IF_KNOWN):
+            same = (assertion.attribute, content_key(assertion.value))
+            return any(
+                each.polarity == "positive"
+                and not each.rule.endswith(IF_KNOWN)
+                and (each.attribute, content_key(each.value)) == same
+                for each in lane.assertions
+            )
         other = self.attributes.get(assertion.attribute).goes_with
         if not other or not _goes_with(assertion):
             return True
@@ -268,7 +278,7 @@ class Resolve:
         """The events by which the lane's memories become what its assertions now say."""
         reviews = _reviews_of(state, lane)
         every = [*lane.assertions, *(each.assertion for each in lane.amended)]
-        told = [each for each in lane.assertions if self._counts(state, each)]
+        told = [each for each in lane.assertions if self._counts(state, each, lane)]
         counted = [*told, *(each.assertion for each in lane.amended if each.active)]
         if _kind(every[0]):
             counted += self._came_true(state, counted)

@@ -167,6 +167,11 @@ def _followed(found: re.Match[str]) -> str:
     return f"{found['when'] or ''}{found['who']}搬到{found['place']}了"
 
 
+def _elsewhere(found: re.Match[str]) -> str:
+    instead = f"，我打算去{found['new']}玩" if found["new"] else ""
+    return f"我不去{found['old']}了{instead}"
+
+
 _FORMS_ZH: tuple[tuple[str, re.Pattern[str], Callable[[re.Match[str]], str]], ...] = (
     (
         "搬到",
@@ -177,5 +182,15 @@ _FORMS_ZH: tuple[tuple[str, re.Pattern[str], Callable[[re.Match[str]], str]], ..
             r"(?:跟着|一起|随着)+(?:搬|过去|过来|去|到那边|到那儿)+了[。！]?$"
         ),
         _followed,
+    ),
+    (
+        "了",
+        re.compile(
+            r"(?:对了|算了|唉|哎)?[，,]?(?P<old>[^，,。！!？?\s我你您他她它谁这那哪都也再就不]{2,6}?(?<![天周月年号晚早次回])"
+            r")(?:我们?)?(?:还是|就|暂时)?(?:不去了|去不成了|去不了了)"
+            r"(?:[，,；;](?:我们?)?(?:还是|就|决定|打算)*(?:改|换成?)(?:成|为)?去"
+            r"(?P<new>[^，,。！!？?\s]{2,6}?)(?:玩|旅游|旅行|度假)?了?)?[。！!]*$"
+        ),
+        _elsewhere,
     ),
 )

@@ -108,6 +108,9 @@ class Statements:
     ) -> Statement:
         """The facts of a sentence. ``correcting``: the sentence before announced a correction."""
         sentence = self._with_names(sentence)
+        mended = self._forms.animals.mended(sentence.text, speaker.name, self._forms.pet_named)
+        if mended and not sentence.quotes:
+            return Statement(tuple(mended))
         emphatic = self.emphases.meant(sentence.text)
         if emphatic is not None:
             return self._read(reworded(sentence, emphatic), speaker, anchor, correcting)

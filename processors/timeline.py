@@ -37,6 +37,7 @@ import msgspec
 
 from memstream.processors.aspects import COUPLES
 from memstream.processors.facts import ONE_PARTED, THE_ONE
+from memstream.processors.plans import PLAN, is_same_trip
 from memstream.processors.same_values import is_some, value_key
 from memstream.processors.stays import FOR_NOW
 from memstream.schemas.ids import content_key
@@ -62,10 +63,12 @@ def _covers(denial: Assertion, key: tuple[str, str, str]) -> bool:
 
 
 def _is_part(attribute: str, value: str, held: str) -> bool:
-    """Whether a denied name is part of one that is held: who sold the Civic has no Honda Civic, and
-    who left Acme does not work at Acme Robotics."""
+    """Whether a denied name is part of one that is held: who sold the Civic has no Honda Civic, who
+    left Acme does not work at Acme Robotics, and who goes to Porto no more plans no trip there."""
     if attribute in COUPLES:
         return _is_first(value, held)
+    if attribute == PLAN:
+        return is_same_trip(value, held)
     if attribute == "vehicle":
         joint = "" if len(value) > 1 and not held.isascii() else " "
         return held.startswith(f"{value}{joint}") or held.endswith(f"{joint}{value}")

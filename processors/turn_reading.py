@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from datetime import datetime
 
 import msgspec
@@ -34,6 +35,7 @@ class TurnReading:
     def __init__(self, statements: Mapping[Language, Statements], attributes: Attributes) -> None:
         self._statements = statements
         self._attributes = attributes
+        self._cities = frozenset(statements["zh"].book.lists.get("places", ()))
 
     def read(
         self,
@@ -94,7 +96,7 @@ class TurnReading:
         unread = {each.start for each, _ in stated} - {each.start for each, _ in needed}
         left = [own or each.start in unread for own, each in zip(left, found, strict=True)]
         return self._last_of_each_slot(
-            _with_districts(_with_what_it_replaces(needed)), found, left
+            _with_districts(_with_what_it_replaces(needed), self._cities), found, left
         ), left
 
     def _elided(
@@ -113,7 +115,16 @@ class TurnReading:
             reworded(sentence, text), speaker, anchor, correcting=False
         )
         own = all(fact.subject == speaker.name for fact in said.facts)
-        if not (said.facts and said.covered and own):
+        if not (said.facts and own):
+            return None
+        opening = None if said.covered else elisions.opening(text, language)
+        if opening is not None:
+            first = self._statements[language].read(
+                reworded(sentence, opening), speaker, anchor, correcting=False
+            )
+            if not (first.facts and first.covered):
+                return None
+        elif not said.covered:
             return None
         end = len(sentence.text)
         facts = tuple(msgspec.structs.replace(each, start=0, end=end) for each in said.facts)
@@ -394,12 +405,23 @@ def _with_what_it_replaces(
     )
 
 
-def _with_districts(facts: list[tuple[Sentence, Fact]]) -> list[tuple[Sentence, Fact]]:
+def _with_districts(
+    facts: list[tuple[Sentence, Fact]], cities: AbstractSet[str]
+) -> list[tuple[Sentence, Fact]]:
     """The facts, where a district that is told beside its city belongs to that home and is none of
-    its own: 我搬到北京了，住在朝阳区."""
+    its own: 我搬到北京了，住在朝阳区. One that does not call itself a district must be told in the
+    same sentence."""
     kept: list[tuple[Sentence, Fact]] = []
     for sentence, fact in facts:
-        at = next((at for at, each in enumerate(kept) if _is_city_of(each[1], fact)), -1)
+        at = next(
+            (
+                at
+                for at, (where, each) in enumerate(kept)
+                if _may_be_city_of(each, fact)
+                and (_is_district(each, fact) or (where == sentence and _is_in(each, fact, cities)))
+            ),
+            -1,
+        )
         if at < 0:
             kept.append((sentence, fact))
             continue
@@ -410,21 +432,30 @@ def _with_districts(facts: list[tuple[Sentence, Fact]]) -> list[tuple[Sentence, 
     return kept
 
 
-def _is_city_of(city: Fact, district: Fact) -> bool:
-    """Whether two homes of one turn are a city and a district in it."""
+def _may_be_city_of(city: Fact, district: Fact) -> bool:
+    """Whether two homes of one turn may be a city and a district in it."""
     return (
         city.attribute == district.attribute == "residence"
         and city.subject == district.subject
         and not (city.negative or district.negative or city.beside or district.beside)
         and not (city.former or district.former or city.qualifier or district.qualifier)
         and district.rule.tense == "present"
-        and _DISTRICT.search(district.value) is not None
-        and _DISTRICT.search(city.value) is None
         and city.value not in district.value
         and not city.value.isascii()
     )
 
 
+def _is_district(city: Fact, district: Fact) -> bool:
+    return _DISTRICT.search(district.value) is not None and _DISTRICT.search(city.value) is None
+
+
+def _is_in(city: Fact, district: Fact, cities: AbstractSet[str]) -> bool:
+    """Whether a home is in the city where the same sentence says that somebody moved."""
+    moved = city.rule.tense == "change" and city.value in cities
+    return moved and district.value not in cities and len(district.value) <= _LONGEST_DISTRICT
+
+
+_LONGEST_DISTRICT = 4
 _DISTRICT = re.compile(r"^.{0,2}[^社小郊市山城地片]区$")
 """A district by its name alone: 朝阳区, and not 上海浦东新区."""
 

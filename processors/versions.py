@@ -6,8 +6,8 @@ not what it stands for.
 """
 
 GATE = 4
-EXTRACT = 31
-RESOLVE = 14
+EXTRACT = 32
+RESOLVE = 15
 ENRICH = 1
 LEXEMES = 1
 """Raise it when any text could get other lexemes: stores built with another one must be rebuilt."""

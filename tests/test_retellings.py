@@ -55,6 +55,28 @@ CHANGED = [
     (("My girlfriend is called Mia.", "I married Mia."), {"spouse=Mia"}),
     (("我女朋友叫小雪。", "我和小雪上周领证了。"), {"spouse=小雪"}),
     (("公司搬到余杭了，我也跟着搬过去了。",), {"residence=余杭"}),
+    (("我住在南京。", "昨天搬到闵行了，终于不用租房了。"), {"residence=闵行"}),
+    (("我住在南京。", "已经搬到上海了，住在静安。"), {"residence=上海静安"}),
+    (("我在百度上班。", "上个月跳槽去了京东，工资涨了不少。"), {"employer=京东"}),
+    (("I live in Ghent.", "Moved to Lyon last week, so no more rent for me."),
+     {"residence=Lyon"}),
+    (("我养了一只柯基叫团子。", "团子不是柯基，是柴犬。"), {"pet=团子"}),
+    (("I have a corgi named Rex.", "Rex isn't a corgi, he's a husky."), {"pet=Rex"}),
+    *(
+        (("We're planning a trip to Porto in April.", told), set[str]())
+        for told in (
+            "The Porto trip is off.",
+            "Our Porto trip fell through.",
+            "We cancelled the trip to Porto.",
+            "We cancelled our Porto trip.",
+            "The trip to Porto is cancelled.",
+            "We're not going to Porto after all.",
+            "We won't be going to Porto.",
+        )
+    ),
+    (("I plan to visit Porto.", "We're not going to Porto."), set()),
+    (("打算五一去云南丽江玩，机票已经订好了。", "丽江不去了，改去厦门。"), {"plan=去厦门玩"}),
+    (("我打算去丽江玩。", "我们不去丽江了。"), set()),
 ]  # fmt: skip
 
 STAYED = [
@@ -98,6 +120,30 @@ STAYED = [
      {"pet=two cats", "pet=Miso", "pet=Tofu"}),
     (("My girlfriend is called Mia.", "My sister married Mia."), {"partner=Mia"}),
     (("我住在北京。", "公司搬到余杭了，我没跟着搬过去。"), {"residence=北京"}),
+    (("我住在北京。", "搬到余杭了，他挺高兴的。"), {"residence=北京"}),
+    (("我住在北京。", "搬到余杭的同事都说，房租太贵。"), {"residence=北京"}),
+    (("Moved to Lyon last week, which her boss hated.",), set()),
+    (("我养了一只柯基叫团子。", "我还有一只柯基叫可乐。", "团子不是柯基，是柴犬。"),
+     {"pet=团子", "pet=可乐"}),
+    (("团子不是柯基，是柴犬。",), set()),
+    (("Rex isn't a corgi, he's a husky.",), set()),
+    *(
+        (("We're planning a trip to Porto in April.", told), {"plan=trip to Porto"})
+        for told in (
+            "The Porto trip is off to a good start.",
+            "The Lisbon trip is off.",
+            "We're not going to Porto this weekend.",
+            "We're not going to Porto without Tom.",
+            "Tom isn't going to Porto.",
+            "We haven't cancelled the trip to Porto.",
+            "We might cancel the trip to Porto.",
+            "The meeting about the Porto trip is off.",
+        )
+    ),
+    (("我打算去丽江玩。", "小明不去了。"), {"plan=去丽江玩"}),
+    (("我打算去丽江玩。", "明天不去了。"), {"plan=去丽江玩"}),
+    (("我打算去丽江玩。", "厦门不去了。"), {"plan=去丽江玩"}),
+    (("准备会议材料。",), set()),
 ]  # fmt: skip
 
 
