@@ -124,15 +124,15 @@ class Animals:
         match = self._of_another.match(text) if _DENIAL.search(text) else None
         if match is None or not self._is_name(match["name"]):
             return []
-        wrong, right = match["wrong"].lower(), match["right"].lower()
-        told = {"value": match["name"], "spoken": match["name"], "subject": speaker}
-        place = {"start": match.start(), "end": match.end()}
         rule = Rule(id=f"pet.kind_mended{IF_KNOWN}", say=(), text=text_named)
-        return [
-            Fact(rule=rule, attribute="pet", species=wrong, negative=True, withdraws=True,
-                 **told, **place),
-            Fact(rule=rule, attribute="pet", species=right, **told, **place),
-        ]  # fmt: skip
+        right = Fact(
+            rule=rule, attribute="pet", value=match["name"], spoken=match["name"],
+            species=match["right"].lower(), subject=speaker, start=match.start(), end=match.end(),
+        )  # fmt: skip
+        wrong = msgspec.structs.replace(
+            right, species=match["wrong"].lower(), negative=True, withdraws=True
+        )
+        return [wrong, right]
 
     def is_kind(self, value: str) -> bool:
         """Whether a value is a kind of animal, and no name of one."""
