@@ -21,7 +21,7 @@ _LISTS = {
     "language": ("language",),
     "nationality": ("nationality",),
     "animal": ("pet", "pets"),
-    "game": ("playable", "exercise"),
+    "game": ("playable", "exercise", "sports"),
     "illness": ("condition",),
     "diet": ("diet", "diet_habit"),
     "color": ("colors",),

@@ -6,7 +6,7 @@ not what it stands for.
 """
 
 GATE = 4
-EXTRACT = 32
+EXTRACT = 33
 RESOLVE = 15
 ENRICH = 1
 LEXEMES = 1

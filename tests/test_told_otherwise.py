@@ -145,3 +145,14 @@ def test_why_something_changed(text: str, reason: str) -> None:
 def test_what_may_never_have_been_told_is_kept_as_said() -> None:
     (kept,) = memories(turns("Actually, I'm not married."))
     assert kept.quote == "Actually, I'm not married."
+
+
+def test_what_is_told_of_a_detail_is_worded_as_it_was_named() -> None:
+    assert [each.text for each in memories(turns("我的车牌号是沪A12345。"))] == [
+        "用户的车牌号是沪A12345。"
+    ]
+
+
+def test_what_was_changed_for_another_is_found_by_what_it_is() -> None:
+    (made,) = memories(turns("I changed from running to swimming."))
+    assert "sport" in made.context
