@@ -29,7 +29,7 @@ from memstream.processors.dates import find_dates
 from memstream.processors.facts import CONTRARY, ONE_PARTED, Fact, over_with
 from memstream.processors.moments import birthday
 from memstream.processors.names import NOT_CALLED, is_name_like
-from memstream.processors.qualifiers import frequency, is_qualified, set_apart
+from memstream.processors.qualifiers import frequency, is_qualified, often_apart, set_apart
 from memstream.processors.regions import Value
 from memstream.processors.rule_files import Rule
 from memstream.processors.rules import Match, Rulebook
@@ -340,10 +340,11 @@ class SentenceReading:
         rule, book, words = match.rule, self._book, clause.words
         if rule.ends:
             return self._endings(match, clause)
+        match = often_apart(book, words, match)
         values = self._main_values(match, clause)
         if not values or self._is_partial(rule, clause, values[-1]):
             return []
-        topic = previous = species = ""
+        topic, previous, species, often = "", "", "", 0
         qualifier = clause.qualifier if is_qualified(rule) else ""
         also: list[tuple[str, Value]] = []
         for name, (start, end) in match.captures.items():
@@ -368,10 +369,9 @@ class SentenceReading:
         if rule.value == "version":
             topic = self._versioned(clause.words, match)
         if rule.value == "habit":
-            qualifier = frequency(book, self._text, clause.words, *match.captures["value"])
+            qualifier, often = frequency(book, self._text, clause.words, *match.captures["value"])
         negated = clause.negated and rule.negative != "needs"
         negative = negated != (rule.polarity == "negative")
-        first = clause.spoken.start[0]
         last = words.end[match.end - 1] if match.captures.get("value", (0, 0))[1] < match.end else 0
         attribute = self._attribute(rule, topic, clause)
         if rule.attribute == "{relation}":
@@ -398,8 +398,8 @@ class SentenceReading:
                 corrects=self._correcting,
                 withdraws=negative and (self._correcting or self._corrects_anywhere),
                 beside=len(values) > 1 and self._has_one_value(attribute),
-                start=min(first, value.start),
-                end=max(last, value.end),
+                start=min(clause.spoken.start[0], value.start),
+                end=max(last, often, value.end),
             )
             for value in values
         ]

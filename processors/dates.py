@@ -196,11 +196,12 @@ def _is_ahead(start: datetime | None, now: datetime | None, zone: tzinfo) -> boo
 def _recurs(text: str, expression: Expression) -> bool:
     """Whether the day is given as that of a birthday or an anniversary, or as one of many."""
     meaning = expression.meaning
-    if not isinstance(meaning, Open) or expression.bound:
+    weekend = expression.end - expression.start == 2 and meaning.unit == "weekend"  # 周末
+    if expression.bound or not (isinstance(meaning, Open) or weekend):
         return False
     if expression.recurring(text, expression.start, expression.end):
         return True
-    if meaning.cycle != "year":
+    if not isinstance(meaning, Open) or meaning.cycle != "year":
         return False
     before = text[max(0, expression.start - 40) : expression.start]
     after = text[expression.end : expression.end + 60]

@@ -128,7 +128,9 @@ def _is_of_many(self: Points, i: int) -> bool:
     """Whether a weekday is no day of its own: "every other Friday", "each Monday and Friday", "a
     Friday"."""
     words = self.words
-    if words[i - 1] in ("a", "an"):
+    if words[i - 1] in ("a", "an") or words[i + 1].removesuffix("s") in PARTS_OF_DAY - {
+        words[i + 1]
+    }:
         return True
     j = i
     while j > 1 and (words[j - 1] in _LISTING or words[j - 1] in PARTS_OF_DAY):

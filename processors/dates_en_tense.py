@@ -185,7 +185,10 @@ _PLAIN = re.compile(
 def recurring(text: str, start: int, end: int) -> bool:
     """Whether a date is one of many: "we usually ski in January", "in winter I get cravings"."""
     left, right = _clause(text, start, end)
-    if _HABIT_BEFORE.search(left) or _HABIT_BEHIND.match(right):
+    if _HABIT_BEFORE.search(left):
+        cues = list(_CUE.finditer(left))
+        return not cues or cues[-1][1] is not None
+    if _HABIT_BEHIND.match(right):
         return tense(text, start, end) is not False
     if tense(text, start, end) is not None:
         return False

@@ -263,6 +263,7 @@ _WEEKDAY = re.compile(rf"{WEEK}(?P<n>{DAY_CHARS})")
 _PART = "(?:早上|上午|中午|下午|傍晚|晚上|晚)?"
 _OF_MANY = re.compile(  # 每周二、周四; 隔周的周三
     rf"(?:每|逢|隔|单|双)个?(?:{WEEK}{DAY_CHARS}?{_PART}(?:[、和与及跟到至,，/的]|还有|以及|或者?))+$"
+    rf"|(?:每个|隔[一两二三]个?{WEEK}的)$"
 )
 
 

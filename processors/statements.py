@@ -11,7 +11,7 @@ from datetime import datetime
 
 import msgspec
 
-from memstream.processors import aspects, rewordings
+from memstream.processors import aspects, habits, rewordings
 from memstream.processors.animals import Animals
 from memstream.processors.casing import with_names
 from memstream.processors.clause_reading import IN_PASSING, Forms, SentenceReading
@@ -118,6 +118,7 @@ class Statements:
         instead = self.repairs.named_instead(text) or self.contrasts.turned(text)
         instead = instead or self.introductions.turned_round(text)
         instead = instead or rewordings.plainly(text, self.book.language)
+        instead = instead or habits.plainly(text, self.book)
         if instead is not None:
             return self._read(reworded(sentence, instead), speaker, anchor, correcting)
         also = self.introductions.told_within(text)

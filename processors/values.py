@@ -403,7 +403,12 @@ def _listed(region: Region, name: str) -> Iterator[Value]:
         if not length:
             return
         after = norm[at + length] if at + length < len(norm) else ""
-        if after and region.book.language == "en" and after not in _AFTER_LISTED:
+        if (
+            after
+            and region.book.language == "en"
+            and after not in _AFTER_LISTED
+            and not region.book.phrase_list("how_well").length_at(norm, at + length)
+        ):
             return
         if (
             after
@@ -423,11 +428,17 @@ _AFTER_LISTED = frozenset(
 def _habits(region: Region) -> list[Value]:
     """A repeated action, begun by a verb that is known for habits: "run", "go to the gym"."""
     norm = region.norm
-    verb = region.book.phrase_list("habit_verbs").length_at(norm, 0)
+    verbs = region.book.phrase_list("habit_verbs")
+    verb = verbs.length_at(norm, 0)
+    if not verb and norm[0] in _GO_ZH:  # 去东湖钓鱼
+        verb = max(verbs.length_at(norm, at) for at in range(1, min(7, len(norm) + 1)))
     refused = region.book.phrase_list("not_in_values")
     if not verb or len(norm) > 8 or refused.anywhere(norm):
         return []
     return [region.value()]
+
+
+_GO_ZH = ("去", "到")
 
 
 def _former_habits(region: Region) -> list[Value]:
