@@ -29,6 +29,10 @@ _OWN = re.compile(
 )
 """An animal may be called lucky; who says so of himself says what he is like: "call me old"."""
 _FIRM = re.compile(rf"\b[Ii](?:['’]m| am|m) an? (?:[a-z-]+ ){{1,4}}at (?P<names>{_NAME}){_END}")
+_BROUGHT_IN = re.compile(
+    r"\b[Ii](?:['’]?ve)? (?:have |got |have got )?an? (?:girlfriend|boyfriend|gf|bf|wife|husband"
+    rf"|fianc[eé]e?|partner), (?P<names>{_NAME})(?=\s*$|[.;!?)])"
+)
 _SEVERAL = re.compile(
     rf"\b(?:are (?:called|named)|names are) (?P<names>{_NAME}(?:(?:,? and |, ){_NAME})+)"
     r"(?=\s*$|[.;!?)])"
@@ -59,6 +63,9 @@ _NO_NAMES = frozenset(
 heart"."""
 
 
+_ADVERBS = ("adverbs", "openers", "trailing")
+
+
 def with_names(text: str, book: Rulebook) -> str:
     """The sentence with a capital letter to each name in it, where it is written without any;
     as long as it was, so that places in it stay."""
@@ -81,6 +88,7 @@ def with_names(text: str, book: Rulebook) -> str:
         name = match["names"]
         fits = "-" not in name or not name.endswith("ed")
         fits = fits and name not in _NO_NAMES and is_name_like(name, book, apart=NOT_CALLED)
+        fits = fits and not any(book.phrase_list(each).length_at([name], 0) for each in _ADVERBS)
         return written(match) if fits else match.group()
 
     def counted(match: re.Match[str]) -> str:
@@ -88,7 +96,7 @@ def with_names(text: str, book: Rulebook) -> str:
         fits = all(is_name_like(each, book, apart=NOT_CALLED) for each in names)
         return written(match) if fits and _NO_NAMES.isdisjoint(names) else match.group()
 
-    text = _COUNTED.sub(counted, _OWN.sub(own, text))
+    text = _COUNTED.sub(counted, _BROUGHT_IN.sub(own, _OWN.sub(own, text)))
     for form in (_SEVERAL, _ONE, _FIRM):
         text = form.sub(written, text)
     return text

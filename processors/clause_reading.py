@@ -212,6 +212,7 @@ class SentenceReading:
             for each in named
             if (attribute := self._book.relations.get(each.relation, ""))
             and (attribute, each.name) not in told
+            and (known or _FULL_NAME_ZH.fullmatch(each.name))
         ]  # fmt: skip
 
     def animals(self, known: Sequence[Fact]) -> list[Fact]:
@@ -589,6 +590,7 @@ _LEFT_OPEN = {
 _OWN_SUBJECTS = frozenset("i we my our he she they it his her their its".split())
 _CONTRASTS = ("不是", "而不是", "not")
 _BEFORE_CONTRAST = frozenset("not in at to for as from with on the 是 在".split())
+_FULL_NAME_ZH = re.compile("(?!.*[就都也还不没很太才又再上下了的着过在是有要会])[^\\W\\d_]{3}")
 _INTRODUCTION = Rule(id="name.introduced", say=(), confidence=0.8)
 _PARTED = Rule(id=ONE_PARTED, say=(), tense="change", polarity="negative")
 _AFTER_NAME = re.compile(r"[.,;!?)。，！]|$| and | but | who ")

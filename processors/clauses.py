@@ -17,6 +17,12 @@ from memstream.processors.rule_files import SubjectKind
 from memstream.processors.rules import Rulebook
 from memstream.processors.words import Words
 
+_IN_FULL = {
+    "gf": "girlfriend", "bf": "boyfriend", "hubby": "husband", "wifey": "wife",
+    "媳妇": "老婆", "闺女": "女儿",
+}  # fmt: skip
+"""Short and spoken words for relations, which are the same as others."""
+
 
 class Speaker(msgspec.Struct, frozen=True, gc=False):
     """Who speaks: "user", or the name of an actor. ``people`` may be read as subjects."""
@@ -25,6 +31,7 @@ class Speaker(msgspec.Struct, frozen=True, gc=False):
 
     def relative(self, relation: str, language: str) -> str:
         """The subject of a statement about someone the speaker is related to."""
+        relation = _IN_FULL.get(relation, relation)
         if language == "zh":
             return f"{'用户' if self.name == 'user' else self.name}的{relation}"
         return f"{'the user' if self.name == 'user' else self.name}'s {relation}"

@@ -13,7 +13,7 @@ from memstream.processors.clauses import (
     skip,
     without,
 )
-from memstream.processors.rules import Rulebook
+from memstream.processors.rules import PARENTS, Rulebook
 from memstream.processors.words import Words, is_capital
 
 
@@ -307,6 +307,13 @@ def _subject_at(clause: Clause, spoken: Words, start: int, book: Rulebook, speak
         return _relative_at(clause, spoken, start, book, speaker)
     if word in ("mine", "me"):
         return 0
+    if word in PARENTS and word in book.relations:
+        after = skip(book, "adverbs", spoken, start + 1)
+        said = norm[after] if after < len(spoken) else ""
+        if said in book.phrase_list("name_verbs") or said in ("'s", "does"):
+            clause.relation = word
+            clause.subject, clause.who = "other", speaker.relative(word, "en")
+            return 1
     length = 0
     while (
         length < 3

@@ -16,6 +16,9 @@ CONTRARY = ".not"
 WITH_IT = ".with_it"
 """What ends the name of a rule under which something ends together with what the rule ends."""
 
+LEFT = ".left"
+"""What ends the name of a rule under which something holds since another thing ended."""
+
 CLOSES = ".closes"
 """What ends the name of a rule under which a value shows others to be over."""
 
@@ -94,6 +97,18 @@ def _ended_with(fact: Fact) -> list[Fact]:
                     previous=fact.previous if value else fact.value,
                 )
             )  # fmt: skip
+    left = msgspec.structs.replace(
+        rule, id=f"{fact.rule.id}{LEFT}", polarity="positive", ends_too={}, leaves={}
+    )
+    for attribute, value in (
+        fact.rule.leaves.items() if fact.negative and not fact.withdraws else ()
+    ):
+        found.append(
+            msgspec.structs.replace(
+                fact, rule=left, attribute=attribute, value=value, spoken=value, beside=False,
+                qualifier="", negative=False, previous="",
+            )
+        )  # fmt: skip
     return found
 
 

@@ -90,7 +90,11 @@ class Introductions:
 
     def turned_round(self, text: str) -> str | None:
         """The sentence that names first whom it is about: "My wife is called Anna." for "Anna is my
-        wife.", 我的哥哥叫李雷 for 我有一个哥哥叫李雷; None for other texts."""
+        wife.", 我的哥哥叫李雷 for 我有一个哥哥叫李雷, or that says one by one what is said in a row
+        ("I'm Jake, 29, from Denver"); None for other texts."""
+        row = self._in_a_row(text)
+        if row is not None:
+            return row
         if not self._chinese and " my " not in text and " our " not in text:
             return None
         for form in self._turned:
@@ -106,6 +110,21 @@ class Introductions:
             described = f"{said['described'] or ''}{relation}"
             return f"My {described} is called {name}{rest}" if self._is_one(name) else None
         return None
+
+    def _in_a_row(self, text: str) -> str | None:
+        """What somebody says of himself without saying "I" each time."""
+        if self._chinese:
+            ill = _ILL_ZH.match(text)
+            listed = self._book.phrase_list("condition")
+            known = ill is not None and listed.length_at(list(ill["what"]), 0) == len(ill["what"])
+            return f"我有{ill['what']}，我{ill['rest']}" if ill is not None and known else None
+        match = _ROW_EN.match(text) if "," in text and text[:1] in "HhIi" else None
+        if match is None:
+            return None
+        name, rest = match["name"].title(), match["rest"]
+        more = f", I'm {rest[0].lower()}{rest[1:]}" if rest else ""
+        told = f"My name is {name}, I'm {match['age']} years old{more}"
+        return told if self._is_one(name) else None
 
     def _is_one(self, name: str) -> bool:
         return is_name_like(name, self._book)
@@ -225,6 +244,16 @@ _TOLD_WITHIN = re.compile(
     r"(?P<rest>['’]s .+| .+)$"
 )
 _IS_NAME = re.compile(r"^((?:[Mm]y|[Oo]ur) (?:[a-z-]+ ){0,2}?[a-z-]+) is (?=[A-Z][\w’'-]*$)")
+_ROW_EN = re.compile(
+    r"(?:(?:hi|hello|hey)(?: there| all| everyone)?[,!.]? )?i(?:['’]?m| am) "
+    r"(?P<name>[a-z]+(?: [A-Z][a-z]+)?),? (?P<age>[1-9]\d)(?: ?(?:years old|yrs old|yrs|yo|y/o))?"
+    r"(?:(?:,| and|,? an?(?= ))? (?P<rest>(?:from|living in|based in|working|an? ).+)|[.!]*$)",
+    re.IGNORECASE,
+)
+_ILL_ZH = re.compile(
+    r"(?:我?(?:有|得了|患有))?(?P<what>[^，,。！!？?我]{2,8})[，,](?P<rest>(?:每天|天天|每晚|每早|一直|常年|长期)"
+    r"(?:都|要|都要|得|早上|晚上)?(?:在)?(?:吃|服|打|用)[^？?吗呢]+)$"
+)
 _NAME_IS = re.compile("['’]s name is")
 _TURNED_EN = (
     r"(?P<name>[A-Z][\w’'-]*(?: [A-Z][\w’'-]*)?)(?: is|['’]s) (?:my|our) "
@@ -244,7 +273,7 @@ _TURNED_ZH = (
 _THINGS = frozenset(("it", "its", "它", "它们"))
 _MASCULINE = ("he", "his", "him", "他")
 _FEMININE = ("she", "her", "她")
-_TOLD_EN = re.compile(r"(?P<who>He|She)(?P<is>['’]s)? (?P<rest>.+)$")
+_TOLD_EN = re.compile(r"(?P<who>[Hh]e|[Ss]he)(?P<is>['’]s)? (?P<rest>.+)$")
 _TOLD_ZH = re.compile(r"(?P<who>[他她])(?P<is>(?!))?(?P<rest>[^的们].*)$")
 _OTHER_NAME = re.compile(
     r"(?<!^)(?<!\bin )(?<!\bat )(?<!\bto )(?<!\bfrom )(?<!\bfor )\b(?!I\b)[A-Z][a-z]+"

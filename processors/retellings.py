@@ -75,7 +75,34 @@ def _married(found: re.Match[str]) -> str:
     return f"I'm married to {found['name']}, we got married{found['when'] or ''}{found['rest']}"
 
 
+def _turned(found: re.Match[str]) -> str:
+    return f"I used to {found['then']} {found['what']}, but I {found['now']} {found['what']} now."
+
+
+def _put_right(found: re.Match[str]) -> str:
+    return f"Correction, {found['said']}"
+
+
+_TASTES = "love|like|enjoy|adore|hate|dislike|loathe|detest"
 _FORMS_EN: tuple[_Form, ...] = (
+    (
+        frozenset(("used",)),
+        re.compile(
+            rf"(?:{_LEAD})?I(?: really)? used to (?:really |absolutely )?(?P<then>{_TASTES})"
+            r" (?P<what>[^,.;:!?]{2,40}?),? (?:but|and)(?: now)? I(?: really| actually)?"
+            rf"(?: now)? (?P<now>{_TASTES}) (?:them|it)(?: now| these days)?[.!]*$"
+        ),
+        _turned,
+    ),
+    (
+        frozenset(("port",)),
+        re.compile(
+            r"(?:(?:oh|ah|hm+|no|sorry|wait|oops),? )*actually,? "
+            r"(?P<said>(?:the|that) port (?:is|should be) (?:actually )?\d+[.!]*)$",
+            re.IGNORECASE,
+        ),
+        _put_right,
+    ),
     (
         frozenset(("closed", "shut", "gone")),
         re.compile(
@@ -172,6 +199,15 @@ def _elsewhere(found: re.Match[str]) -> str:
     return f"我不去{found['old']}了{instead}"
 
 
+def _eaten(found: re.Match[str]) -> str:
+    rest = re.sub("[，,]?[也又和跟]?(?:也|都)?不吃", "、", found["rest"])
+    return f"{found['who']}不吃{found['what']}{rest}"
+
+
+def _driven(found: re.Match[str]) -> str:
+    return f"{found['before']}是在{found['where']}{found['what']}的{found['rest']}"
+
+
 _FORMS_ZH: tuple[tuple[str, re.Pattern[str], Callable[[re.Match[str]], str]], ...] = (
     (
         "搬到",
@@ -182,6 +218,22 @@ _FORMS_ZH: tuple[tuple[str, re.Pattern[str], Callable[[re.Match[str]], str]], ..
             r"(?:跟着|一起|随着)+(?:搬|过去|过来|去|到那边|到那儿)+了[。！]?$"
         ),
         _followed,
+    ),
+    (
+        "不吃",
+        re.compile(
+            r"(?P<who>我们?|我[^，,。不吃的]{1,3})(?P<how>一般|平时|从来|都|从小)*不吃(?P<what>[^，,。！!？?不了吃的]{1,6})"
+            r"(?P<rest>(?:[，,]?[也又和跟]?(?:也|都)?不吃[^，,。！!？?不了吃的]{1,6})+)[。！!]*$"
+        ),
+        _eaten,
+    ),
+    (
+        "的",
+        re.compile(
+            r"(?P<before>(?:.*[，,])?(?:我|他|她)?[^，,。]{0,4}?)在(?P<where>[^，,。！!？?在]{2,6})"
+            r"(?P<what>(?:开|跑)(?:出租车?|滴滴|网约车|货车|大车)|(?:送|跑)(?:外卖|快递))的(?P<rest>$|[，,。！!].*)"
+        ),
+        _driven,
     ),
     (
         "了",

@@ -48,6 +48,7 @@ class Rule(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     ends_too: dict[str, tuple[str, ...]] = {}
     denies: dict[str, tuple[str, ...]] = {}
     closes: dict[str, tuple[str, ...]] = {}
+    leaves: dict[str, str] = {}
     yields: bool = False
     planned: str = ""
 

@@ -24,6 +24,10 @@ if TYPE_CHECKING:
     from memstream.processors.rule_matching import Matchers, Run
 
 
+PARENTS = ("mom", "mum", "dad", "grandma", "grandpa")
+"""Relations that are called by that word alone, as if it were a name: "mom lives in Leeds"."""
+
+
 class Match(msgspec.Struct, frozen=True, gc=False):
     """A rule that fits a clause: [start, end) word ranges of its captures. The range of an open
     capture, the last thing in a pattern, runs to the clause's end. ``literals`` counts the words
@@ -86,7 +90,7 @@ class Rulebook:
         self.heads = self._heads()
         verbs = "|".join(map(re.escape, self._grammar.get("name_verbs", ())))
         self._subject = re.compile(
-            rf"\b(?:[Ii]m?|[Ii]ve|[Mm]y|[Ww]e|[Oo]ur)\b|[^\W\d_a-z]\w+(?:['’]s|(?:\s\w+){{0,3}}?\s(?:{verbs})\b)"
+            rf"\b(?:[Ii]m?|[Ii]ve|[Mm]y|[Ww]e|[Oo]ur|{'|'.join(PARENTS)})\b|[^\W\d_a-z]\w+(?:['’]s|(?:\s\w+){{0,3}}?\s(?:{verbs})\b)"
         )
         self._by_first: dict[str, list[str]] = {}
         for trigger in sorted(self._patterns):
@@ -266,7 +270,7 @@ _MADE_BY_CLAUSES = ("be", "'s")
 """Words that a clause may hold though its sentence does not: "have been" and "my" become them."""
 
 
-_LISTS_OF_KINDS = {"job": ("jobs",), "pet": ("pet", "pets")}
+_LISTS_OF_KINDS = {"job": ("jobs",), "pet": ("pet", "pets"), "car": ("car_make",)}
 """The lists one of whose entries a value of a kind always holds."""
 
 

@@ -69,14 +69,22 @@ def named_group(relations: Sequence[str]) -> re.Pattern[str]:
 def introduced_zh(book: Rulebook) -> re.Pattern[str]:
     surnames = "".join(sorted(book.grammar("surnames")))
     return re.compile(
-        r"^(?:大家好|你好|您好|嗨|哈喽|hi|hello)[，,！!。~～ ]*(?P<said>我是)"
-        rf"(?P<name>[{surnames}][\u4e00-\u9fff]{{1,2}})(?=$|[，,。！!~～])"
+        r"^(?P<hail>(?:大家好|你好|您好|嗨|哈喽|hi|hello)[，,！!。~～ ]*)?(?P<said>我是)"
+        rf"(?P<name>(?(hail)[{surnames}][\u4e00-\u9fff]{{1,2}}|[老小阿](?!白)[{surnames}]))"
+        r"(?=$|[，,。！!~～])"
     )
+
+
+def named_relation_zh(book: Rulebook) -> re.Pattern[str]:
+    """A relation and a full name right behind it: 我弟弟林晓峰."""
+    surnames = "".join(sorted(book.grammar("surnames")))
+    relations = "|".join(sorted(map(re.escape, book.relations), key=len, reverse=True))
+    return re.compile(rf"我们?家?的?(?:{relations})[{surnames}][\u4e00-\u9fff]{{2}}")
 
 
 def named_relation(relations: str) -> re.Pattern[str]:
     return re.compile(
-        r"\b(?:[Mm]y|[Oo]ur|(?:I|[Ww]e)(?:\s+have(?:\s+got)?|['’]ve\s+got)\s+(?:an?|one|another))"
+        r"\b(?:[Mm]y|[Oo]ur|(?:[Ii]|[Ww]e)(?:\s+have(?:\s+got)?|['’]ve\s+got)\s+(?:an?|one|another))"
         rf"\s+(?:[a-z-]+\s+){{0,2}}?(?P<relation>{relations})"
         r"(?:,?\s+|,?\s+(?:named|called)\s+|\s+is\s+(?:named\s+|called\s+)?|['’]s\s+name\s+is\s+)"
         r"(?P<name>[A-Z][a-zà-ÿ]+(?:\s[A-Z][a-zà-ÿ]+)?|[\u4e00-\u9fff]{2,4})(?=[\s.,;!?'’)。，！]|$)"

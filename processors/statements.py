@@ -33,6 +33,7 @@ from memstream.processors.sentence_patterns import (
     introduced_zh,
     named_group,
     named_relation,
+    named_relation_zh,
 )
 from memstream.processors.sentences import Sentence, reworded
 from memstream.processors.values import VALUE_KINDS
@@ -84,6 +85,7 @@ class Statements:
         plural = [each for each in book.relations if each.endswith(("s", "children"))]
         self._named = named_relation(relations) if english else None
         self._group = named_group(plural) if english else None
+        self._named_zh = None if english else named_relation_zh(book)
         self._related = frozenset(max(spoken(each), key=len) for each in book.relations if english)
         corrections = book.grammar("corrections")
         self._correction = AnyPhrase(corrections, book.language)
@@ -281,10 +283,10 @@ class Statements:
             found = reading.facts_of(clause, index, triggers)
             facts.extend(found)
             covered = covered and (clause.filler or reading.is_covered(clause, found))
-        if named:
-            facts.extend(reading.relations(facts))
-        elif book.language == "zh" and facts:
+        if book.language == "zh" and (facts or named):
             facts.extend(reading.named_before_verbs(facts))
+        elif named:
+            facts.extend(reading.relations(facts))
         facts = reading.animals(facts)
         if parted:
             gone = reading.parted(parted)
@@ -306,6 +308,8 @@ class Statements:
 
     def _names_in_passing(self, text: str) -> bool:
         """Whether a sentence names somebody whom it calls by a relation."""
+        if self._named_zh is not None:
+            return self._named_zh.search(text) is not None
         return not self._related.isdisjoint(spoken(text)) and any(
             form is not None and form.search(text) is not None
             for form in (self._named, self._group)
@@ -322,7 +326,8 @@ class Statements:
 
 _NAMING = frozenset(
     "name names called named call known married engaged divorced at kids children sons daughters"
-    " boys girls cats dogs kittens puppies rabbits birds hamsters horses sisters brothers".split()
+    " boys girls cats dogs kittens puppies rabbits birds hamsters horses sisters brothers"
+    " girlfriend boyfriend gf bf wife husband partner fiance fiancee fiancé fiancée".split()
 )
 """One of these stands before every name that is known without its capital letter."""
 

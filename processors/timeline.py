@@ -246,6 +246,7 @@ def _after_withdrawals(admitted: list[Assertion], apart: _Groups) -> list[Assert
     withdrawals = [each for each in admitted if each.withdraws]
     if not withdrawals:
         return [each for each in admitted if not each.restores]
+    withdrawals = [each for each in withdrawals if not _is_of_several(each, admitted)]
     restorations = [each for each in admitted if each.restores]
     for each in withdrawals:
         outranked = [earlier for earlier in admitted if _is_outranked(each, earlier)]
@@ -269,6 +270,18 @@ def _after_withdrawals(admitted: list[Assertion], apart: _Groups) -> list[Assert
         else:
             apart.add(assertion, "retracted", f"withdrawn by {taken.event}")
     return left
+
+
+def _is_of_several(withdrawal: Assertion, admitted: Sequence[Assertion]) -> bool:
+    """Whether it speaks of one value without its name, and there were several."""
+    if withdrawal.value or f"{THE_ONE}." not in f"{withdrawal.rule}.":
+        return False
+    spoken_of = {
+        _key(each)
+        for each in admitted
+        if each.polarity == "positive" and _speaks_of(withdrawal, each)
+    }
+    return len(spoken_of) > 1
 
 
 def _takes_back(later: Assertion, earlier: Assertion) -> bool:

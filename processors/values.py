@@ -204,13 +204,14 @@ def _chinese_place(region: Region) -> list[Value]:
     value = _thing(region)
     if value is None:
         return []
-    place = _HOME.sub("", _DURATION.sub("", value.value))
+    place = _OLD_HOME.sub("", _HOME.sub("", _DURATION.sub("", value.value)))
     if _NOWHERE.fullmatch(place):
         return []
     return [msgspec.structs.replace(value, value=place, spoken=place)]
 
 
 _HOME = re.compile(r"^(?:(?:了|到了?))?(?:老家|家乡|故乡|娘家|婆家)(?:的|在|（|\()?(?=.)")
+_OLD_HOME = re.compile(r"(?<=[\u4e00-\u9fff]{2})(?:的)?(?:老家|乡下老家|家里|家中)$")
 _NOWHERE = re.compile(
     r"(?:老家|家乡|故乡|娘家|婆家)?(?:去|来)?(?:住|定居|生活|附近|那边|这边|那里|这里|发展|工作)?"
 )
@@ -494,6 +495,30 @@ def _pet(item: Region) -> Value | None:
 _MOST_ADJECTIVES = 4
 
 
+def _cars(region: Region) -> list[Value]:
+    """A car by a make that is known, with its model where that is named: "Toyota Corolla"."""
+    norm, book = region.norm, region.book
+    make = book.phrase_list("car_make").length_at(norm, 0)
+    if not make:
+        return []
+    if book.language == "zh":
+        return [region.value()] if len(norm) <= _LONGEST_CAR else []
+    length = make
+    while length < len(norm) and (
+        is_capital(region.raw[length]) or region.raw[length][:1].isdigit()
+    ):
+        length += 1
+    ends = length == len(norm) or norm[length] in _AFTER_LISTED
+    given = norm[length : length + 1] == ["for"] and norm[length + 1 : length + 2] in _OTHERS
+    return [region.part(0, length).value()] if ends and not given else []
+
+
+_OTHERS = (["my"], ["our"], ["his"], ["her"], ["their"])
+"""For whom a car may be that somebody bought: "for my son"."""
+
+_LONGEST_CAR = 10
+
+
 def _companies(region: Region) -> list[Value]:
     """A capitalised name that is no place that is known as one."""
     if region.book.language == "zh":
@@ -556,6 +581,7 @@ _READERS: dict[str, Callable[[Region], list[Value]]] = {
     "former_habit": _former_habits,
     "company": _companies,
     "pet": _pets,
+    "car": _cars,
     "school": _schools,
     "version": values_project.versions,
     "branch": values_project.branches,

@@ -186,3 +186,57 @@ def test_what_was_used_before_is_a_tool_and_not_where_it_was_used(
 def test_who_is_of_the_family_is_the_speakers(text: str, stands: set[str]) -> None:
     found = {f"{each.subject} {each.attribute} {each.value}" for each in memories(turns(text))}
     assert found == stands
+
+
+@pytest.mark.parametrize(
+    ("texts", "stands"),
+    [
+        (("im ana, 34, from denver",), {"user name Ana", "user age 34", "user hometown denver"}),
+        (("Hi, I'm Ana, 34, a nurse from Leeds.",),
+         {"user name Ana", "user age 34", "user job_title nurse"}),
+        (("I'm single, 29, from Denver.",), {"user marital_status single"}),
+        (("I'm tired, 29, and done.",), set()),
+        (("i have a gf, mia. she's a vet tech",),
+         {"user partner Mia", "the user's girlfriend job_title vet tech"}),
+        (("i have a gf, lately",), set()),
+        (("mom lives in Tampa.",), {"the user's mom residence Tampa"}),
+        (("Grandpa works at Volvo.",), {"the user's grandpa employer Volvo"}),
+        (("My boss, mom of two, lives in Tampa.",), {"the user's boss residence Tampa"}),
+        (("I quit smoking in January.",), {"user gave_up smoking"}),
+        (("I quit smoking.", "I started smoking again."), {"user habit smoke"}),
+        (("最近把烟戒了。",), {"user gave_up 抽烟"}),
+        (("I used to hate beets, but I love them now.",), {"user likes beets"}),
+        (("I used to love beets and now I hate them.",), {"user dislikes beets"}),
+        (("I used to hate beets, but Tom loves them now.",), set()),
+        (("I work from home on Mondays and Fridays.",), {"user habit work from home"}),
+        (("I bought a Toyota Corolla.",), {"user vehicle Toyota Corolla"}),
+        (("I bought a Toyota for my mom.",), set()),
+        (("我换了辆吉利星越L。",), {"user vehicle 吉利星越L"}),
+        (("我是老陈，在青岛开出租的，45了。",),
+         {"user name 老陈", "user job_title 在青岛开出租", "user age 45"}),
+        (("我是小白，刚入门。",), set()),
+        (("我跑了45了。",), set()),
+        (("我媳妇是护士。",), {"用户的老婆 job_title 护士"}),
+        (("我妈83了，一个人住在黄冈老家。",),
+         {"用户的妈 age 83", "用户的妈 residence 黄冈"}),
+        (("我闺女王雨晴今年高三。",), {"user child 王雨晴"}),
+        (("我弟弟林晓东在南京读研。",), {"user sibling 林晓东"}),
+        (("我弟弟马上就在家。",), set()),
+        (("我不吃香菜不吃葱。",), {"user diet 不吃香菜", "user diet 不吃葱"}),
+        (("高血压，每天吃一片氨氯地平。",),
+         {"user health_condition 高血压", "user habit 吃一片氨氯地平"}),
+        (("高血压怎么办，每天吃什么药？",), set()),
+        (("Postgres runs on port 5433.",), {"project port 5433"}),
+        (("Postgres runs on port 5433.", "Actually the port is 5434."), {"project port 5434"}),
+        (("Postgres runs on port 5433.", "Redis listens on port 6379.",
+          "Actually the port is 5434."),
+         {"project port 5433", "project port 6379", "project port 5434"}),
+        (("The meeting is on port 3.",), set()),
+    ],
+    ids=lambda each: str(each)[:60],
+)  # fmt: skip
+def test_what_is_said_in_passing_is_read(texts: tuple[str, ...], stands: set[str]) -> None:
+    for order in permutations(turns(*texts)):
+        found = [each for each in memories(list(order)) if each.attribute]
+        active = [each for each in found if each.status == "active"]
+        assert {f"{each.subject} {each.attribute} {each.value}" for each in active} == stands

@@ -144,7 +144,7 @@ TABLE: list[tuple[str, set[str]]] = [
     ("I never eat red meat or fish.", {"diet=no red meat", "diet=no fish"}),
     ("I don't drink alcohol.", {"-drinks=alcohol"}),
     ("I stopped drinking coffee.", {"-drinks=coffee"}),
-    ("I quit smoking.", {"-habit=smoke"}),
+    ("I quit smoking.", {"-habit=smoke", "gave_up=smoking"}),
     ("I have asthma and migraines.", {"health_condition=asthma", "health_condition=migraines"}),
     ("I was diagnosed with celiac disease.", {"health_condition=celiac disease"}),
     (
@@ -280,7 +280,7 @@ TABLE: list[tuple[str, set[str]]] = [
     ("我是素食者。", {"diet=素食者"}),
     ("我不吃羊肉。", {"diet=不吃羊肉"}),
     ("我不再喝奶茶了。", {"-drinks=奶茶"}),
-    ("我戒烟了。", {"-habit=抽烟"}),
+    ("我戒烟了。", {"-habit=抽烟", "gave_up=抽烟"}),
     ("我有鼻炎。", {"health_condition=鼻炎"}),
     ("我喜欢下棋。", {"likes=下棋"}),
     ("我特别喜欢滑雪、书法和民谣。", {"likes=滑雪", "likes=书法", "likes=民谣"}),
