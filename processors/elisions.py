@@ -64,7 +64,8 @@ _ELIDED_EN = (
     (
         re.compile(
             rf"{_FIRST_EN}(?P<said>(?:(?:just|recently|also|finally|actually) )?"
-            r"(?:moved|relocated|settled|joined|became|started (?:a|work|my|as|at)"
+            r"(?:moved|relocated|settled|joined|became|went (?:vegan|vegetarian|keto)"
+            r"|sold (?:my|our|the)|started (?:a|work|my|as|at)"
             r"|got (?:a|promoted|hired|my)|used to live"
             r"|grew up|can(?:['’]?t|not) (?:stand|bear)|don['’]?t (?:like|eat)|dislike"
             rf"|live in|work {_EMPLOYED}"

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
+from memstream.processors.retellings_zh import FORMS_ZH
 from memstream.processors.rule_files import Language
 from memstream.processors.rules import spoken
 
@@ -24,7 +25,7 @@ def plainly_told(text: str, language: Language) -> str | None:
             if match is not None:
                 return told(match)
         return None
-    for sign, form, told in _FORMS_ZH:
+    for sign, form, told in FORMS_ZH:
         match = form.match(text) if sign in text else None
         if match is not None:
             return told(match)
@@ -83,8 +84,101 @@ def _put_right(found: re.Match[str]) -> str:
     return f"Correction, {found['said']}"
 
 
+def _off_it(found: re.Match[str]) -> str:
+    return f"I stopped taking {found['off']}{found['rest']}"
+
+
+def _switched(found: re.Match[str]) -> str:
+    return f"I switched from {found['old']} to {found['new']}{found['rest']}"
+
+
+_ENDED = {"give up": "gave up", "stop": "stopped", "quit": "quit"}
+
+
+def _had_to(found: re.Match[str]) -> str:
+    return f"{found['why'] or ''}I {_ENDED[found['end'].lower()]} {found['what']}"
+
+
+def _unable(found: re.Match[str]) -> str:
+    return f"I don't {found['do']} anymore{found['rest']}"
+
+
+def _ended_there(found: re.Match[str]) -> str:
+    return f"It was my last {found['what']}"
+
+
+def _lost(found: re.Match[str]) -> str:
+    verb = (
+        "scrapped" if found["how"] in ("totaled", "totalled", "wrecked", "written off") else "sold"
+    )
+    return f"I {verb} the {found['what']}{found['rest']}"
+
+
 _TASTES = "love|like|enjoy|adore|hate|dislike|loathe|detest"
 _FORMS_EN: tuple[_Form, ...] = (
+    (
+        frozenset(("off",)),
+        re.compile(
+            rf"(?:{_LEAD})?I(?:['’]m| am| came| went| got| have come|['’]ve come)(?: now| finally)?"
+            r" off(?: of)? (?P<off>(?!the\b|to\b|my\b|work\b)[\w-]+)(?: now)?"
+            r"(?P<rest>(?: (?:last|this|in|since) [\w ]+)?[.!]*)$"
+        ),
+        _off_it,
+    ),
+    (
+        frozenset(("switched",)),
+        re.compile(
+            rf"(?:{_LEAD})?I(?:['’]ve been| have been| was| got) switched(?: over)? from "
+            r"(?P<old>[\w-]+(?: [\w-]+)?) to (?P<new>[\w-]+)(?P<rest>(?: [\w ]+)?[.!]*)$"
+        ),
+        _switched,
+    ),
+    (
+        frozenset(("had",)),
+        re.compile(
+            r"(?P<why>(?:[^,;:.!?]{2,40},? (?:so|and) ))?(?:(?<= )|^)I(?:['’]ve| have)? had to "
+            r"(?P<end>give up|stop|quit) (?P<what>(?!(?:at|by|for|in|on|to|the|my|a)\b)\w+.*)$"
+        ),
+        _had_to,
+    ),
+    (
+        frozenset(("anymore", "more", "longer")),
+        re.compile(
+            rf"(?:{_LEAD})?I (?:can['’]?t|cannot|can no longer) (?P<do>[\w' ]{{2,30}}?)"
+            r"(?: anymore| any more| any longer)(?P<rest>(?: (?:because|due|since) .*)?[.!]*)$"
+        ),
+        _unable,
+    ),
+    (
+        frozenset(("last", "final")),
+        re.compile(
+            rf"(?:{_LEAD})?(?:I (?:just )?)?(?:had|finished|worked|did) my (?:last|final) "
+            r"(?P<what>(?:day|shift) (?:of work )?(?:at|with) .+)$",
+            re.IGNORECASE,
+        ),
+        _ended_there,
+    ),
+    (
+        frozenset(("totaled", "totalled", "wrecked", "written", "sold", "scrapped")),
+        re.compile(
+            rf"(?:{_LEAD})?(?:[Tt]he|[Mm]y|[Oo]ur) (?:old )?"
+            r"(?P<what>[A-Z][\w-]*(?: [A-Z0-9][\w-]*)?)"
+            r" (?:got|was|has been|is|['’]s been) (?:just )?"
+            r"(?P<how>totaled|totalled|wrecked|written off|sold|scrapped)"
+            r"(?P<rest>(?: (?:last|this|yesterday|in|on) ?[\w ]*)?[.!]*)$"
+        ),
+        _lost,
+    ),
+    (
+        frozenset(("bumped", "upgraded", "updated")),
+        re.compile(
+            rf"(?:{_LEAD})?(?:I|[Ww]e)(?:['’]ve| have)?(?: just| recently)?"
+            r" (?:bumped|upgraded|updated)(?: from)? (?P<what>[A-Za-z.]+)(?: from)?(?: version)?"
+            r"(?: \d[\d.]*)?"
+            r" to (?:(?P=what) )?(?P<new>\d[\d.]*\d|\d+)(?: now)?[.!]*$"
+        ),
+        _raised,
+    ),
     (
         frozenset(("used",)),
         re.compile(
@@ -186,63 +280,5 @@ _FORMS_EN: tuple[_Form, ...] = (
             rf"(?P<closed>{_CLOSED})(?P<rest>.*)$"
         ),
         _closed,
-    ),
-)
-
-
-def _followed(found: re.Match[str]) -> str:
-    return f"{found['when'] or ''}{found['who']}搬到{found['place']}了"
-
-
-def _elsewhere(found: re.Match[str]) -> str:
-    instead = f"，我打算去{found['new']}玩" if found["new"] else ""
-    return f"我不去{found['old']}了{instead}"
-
-
-def _eaten(found: re.Match[str]) -> str:
-    rest = re.sub("[，,]?[也又和跟]?(?:也|都)?不吃", "、", found["rest"])
-    return f"{found['who']}不吃{found['what']}{rest}"
-
-
-def _driven(found: re.Match[str]) -> str:
-    return f"{found['before']}是在{found['where']}{found['what']}的{found['rest']}"
-
-
-_FORMS_ZH: tuple[tuple[str, re.Pattern[str], Callable[[re.Match[str]], str]], ...] = (
-    (
-        "搬到",
-        re.compile(
-            r"(?:我们?)?(?:公司|单位|学校|办公室|男友|女友|男朋友|女朋友|老公|老婆|爸妈|父母|家里)"
-            r"(?P<when>(?:上个?|去|今|前|昨|刚)[年月周天]?)?(?:已经|都|刚)?搬(?:到|去|来)了?"
-            r"(?P<place>[^，,。了的我]{2,8})了?[，,](?:所以|于是)?(?P<who>我们?)(?:也|就|只好)+"
-            r"(?:跟着|一起|随着)+(?:搬|过去|过来|去|到那边|到那儿)+了[。！]?$"
-        ),
-        _followed,
-    ),
-    (
-        "不吃",
-        re.compile(
-            r"(?P<who>我们?|我[^，,。不吃的]{1,3})(?P<how>一般|平时|从来|都|从小)*不吃(?P<what>[^，,。！!？?不了吃的]{1,6})"
-            r"(?P<rest>(?:[，,]?[也又和跟]?(?:也|都)?不吃[^，,。！!？?不了吃的]{1,6})+)[。！!]*$"
-        ),
-        _eaten,
-    ),
-    (
-        "的",
-        re.compile(
-            r"(?P<before>(?:.*[，,])?(?:我|他|她)?[^，,。]{0,4}?)在(?P<where>[^，,。！!？?在]{2,6})"
-            r"(?P<what>(?:开|跑)(?:出租车?|滴滴|网约车|货车|大车)|(?:送|跑)(?:外卖|快递))的(?P<rest>$|[，,。！!].*)"
-        ),
-        _driven,
-    ),
-    (
-        "了",
-        re.compile(
-            r"(?:对了|算了|唉|哎)?[，,]?(?P<old>[^，,。！!？?\s我你您他她它谁这那哪都也再就不]{2,6}?(?<![天周月年号晚早次回])"
-            r")(?:我们?)?(?:还是|就|暂时)?(?:不去了|去不成了|去不了了)"
-            r"(?:[，,；;](?:我们?)?(?:还是|就|决定|打算)*(?:改|换成?)(?:成|为)?去"
-            r"(?P<new>[^，,。！!？?\s]{2,6}?)(?:玩|旅游|旅行|度假)?了?)?[。！!]*$"
-        ),
-        _elsewhere,
     ),
 )

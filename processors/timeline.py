@@ -36,7 +36,7 @@ from datetime import UTC, datetime, timedelta
 import msgspec
 
 from memstream.processors.aspects import COUPLES
-from memstream.processors.facts import ONE_PARTED, THE_ONE
+from memstream.processors.facts import CLOSES, ONE_PARTED, THE_ONE
 from memstream.processors.plans import PLAN, is_same_trip
 from memstream.processors.same_values import is_some, value_key
 from memstream.processors.stays import FOR_NOW
@@ -321,6 +321,8 @@ def _placed(ordered: list[Assertion], together: bool) -> list[Assertion]:
         return ordered
     placed: list[Assertion] = []
     for each in ordered:
+        if _is_implied_too_early(each, ordered):
+            continue
         ended_by = [change.valid_from for change in changes if _had_ended(each, change)]
         if ended_by:
             each = msgspec.structs.replace(each, valid_from=min(ended_by))
@@ -357,6 +359,11 @@ def _after_what_held(change: Assertion, ordered: Sequence[Assertion]) -> Asserti
 
 def _had_ended(each: Assertion, change: Assertion) -> bool:
     """Whether a change, told later, had ended what was said without a date to hold."""
+    return each.polarity == "positive" and _is_belated(each, change) and _concerns(change, each)
+
+
+def _is_belated(each: Assertion, change: Assertion) -> bool:
+    """Whether something was said without a date soon after a change that was told only later."""
     latest = _end_of_change(change)
     undated = each.valid_from == each.observed_at and each.valid_to is None
     if latest is None or change.occurred is None or change.occurred.start is None:
@@ -365,11 +372,18 @@ def _had_ended(each: Assertion, change: Assertion) -> bool:
     belated = max(SHORTEST_BELATED, min(LONGEST_BELATED, length))
     return (
         undated
-        and each.polarity == "positive"
         and latest <= each.valid_from <= latest + belated
         and _told_before(each, change)
         and each.trust == change.trust
-        and _concerns(change, each)
+    )
+
+
+def _is_implied_too_early(denial: Assertion, ordered: Sequence[Assertion]) -> bool:
+    """Whether what another value implied is denied no more, since a change that was told later had
+    come before: "I'm vegetarian", "I went vegan last month"."""
+    return denial.rule.endswith(CLOSES) and any(
+        each.polarity == "positive" and _key(each) == _key(denial) and _is_belated(denial, each)
+        for each in ordered
     )
 
 

@@ -6,8 +6,8 @@ not what it stands for.
 """
 
 GATE = 4
-EXTRACT = 34
-RESOLVE = 16
+EXTRACT = 35
+RESOLVE = 17
 ENRICH = 1
 LEXEMES = 1
 """Raise it when any text could get other lexemes: stores built with another one must be rebuilt."""
