@@ -197,7 +197,8 @@ def month(self: Points, i: int) -> Match:
         if not listed and (self.words[i] == "mar" or self.words[i + 1] not in AFTER_DAY):
             return None
     alone = not before and self.words[i + 1] in ("", "-")
-    return found if (cued or alone) and self.words[i + 1] not in _SPEECH else None
+    spoken = self.words[i + 1] in _SPEECH and before not in ("in", "since", "during")
+    return found if (cued or alone) and not spoken else None
 
 
 def month_day(self: Points, i: int) -> Match:

@@ -43,6 +43,7 @@ _THIRD = (
     r"launches|graduates|returns|finishes|completes|retires|resumes|reopens|premieres|kicks off|"
     r"moves (?:to|in|out|away|back)|ships|airs|runs out|comes (?:back|home|out|over|for|to)|"
     r"goes (?:back|on|away|live|into|off|in for|to (?:college|school|university))|is due|"
+    r"goes (?:up|down)|drops in|comes off|winds up|"
     r"gets (?:married|back|home|out|(?:her|his|the|its|their) (?:[a-z]+ )?"
     r"(?:results?|keys?|braces|cast|stitches|degree))|turns (?:[0-9]+|[a-z]+teen|[a-z]+ty)|"
     rf"(?:takes|sits) (?:the|her|his|their|its|an?) (?:[a-z]+ )?{_EVENT})"
@@ -58,6 +59,8 @@ _CUE = re.compile(
     rf"{_HAVE} (?:{_MINE} )?(?:(?!had|been|seen|done|[a-z]+ed\b)[a-z'-]+ ){{0,2}}{_EVENT}"
     r"(?= (?:on|in|at|this|for|with|to)\b| *$)|"
     r"(?:am|'m|\bim|are|'re|is) (?:in|at|on|away|off|back|out|here|there|abroad|home)|"
+    r"(?:am|are|is) (?:i|you|he|she|it|we|they|my [a-z]+|your [a-z]+|[a-z]+) [a-z]{2,}ing|"
+    rf"{_BE} (?:[a-z]+ ){{0,2}}(?:free|busy|available|open|closed)|"
     rf"{_EVENT} (?:is|'s|are)|{_THIRD}|(?:i|we|they|you|[a-z]{{2,}}s) {_BASE}|"
     r"(?:is|are|'s|'re)(?=(?: on| in| due| set for| planned for)?(?: the)? *$)|"
     r"(?:have|has|got|gotta|'ve got) to|looking forward|"
@@ -83,8 +86,8 @@ _NOUN_CUE = re.compile(
 # What is put elsewhere, in the words right before the date it is put to.
 _PUT_TO = re.compile(
     r"(?<!had )(?<!had been )\b(?:moved|postponed|rescheduled|re-scheduled|pushed|delayed|shifted|"
-    r"switched|changed|bumped|brought|put off|put back|deferred|move|postpone|reschedule|push|"
-    r"delay|shift|switch|change|bump)\b"
+    r"switched|changed|bumped|brought|put off|put back|deferred|extended|move|postpone|"
+    r"reschedule|push|delay|shift|switch|change|bump)\b"
     r"(?:[^,.!?;]{0,50}?\b(?:to|until|till|til)|"
     r" (?:it|the|my|our|his|her|their)\b[^,.!?;]{0,40}? from)(?: the)? $"
 )
@@ -97,14 +100,20 @@ _GOT_FOR = re.compile(
     r"(?: (?:for|to)| with)\b(?P<what>(?: (?!was\b|were\b|that\b|which\b|had\b)[a-z0-9'&-]+)*)"
     r"(?: on| in| at| this)?(?: the)? $"
 )
+_GOT_EVENT = re.compile(
+    r"^\W*(?:just )?got an? (?:[a-z]+ )?"
+    r"(?:appointment|interview|meeting|exam|viewing|scan|check-?up)"
+    r"(?: (?:with|at)(?: [a-z.]+){1,3})? (?:on )?$"
+)
 _BOOKED_FOR = re.compile(
     r"(?<!was )(?<!were )(?<!had )\b(?:book(?:ed)?|reserved?|scheduled?|arranged?|planned|slated|"
     r"pencill?ed in|signed up|registered|rescheduled|set)\b(?: [a-z0-9'-]+){0,6}? for(?: the)? $"
 )
 _SIGNED_UP = re.compile(
-    r"\b(?:signed up|registered|invited(?: [a-z]+)?|training|preparing|practi[cs]ing|studying|"
-    rf"packing|waiting|saving|saving up) (?:for|to)(?: [a-z0-9'-]+){{0,3}} {_EVENT}"
-    r"(?: (?:for|at|with)(?: [a-z0-9'-]+){1,3})? (?:on|in|at|this)(?: the)? $"
+    r"(?<!was )(?<!were )(?<!had )\b(?:signed up|registered|invited(?: [a-z]+)??|training|"
+    r"preparing|practi[cs]ing|studying|packing|waiting|saving|saving up) (?:for|to)"
+    rf"(?: [a-z0-9'-]+){{0,3}} {_EVENT}"
+    r"(?: (?:for|at|with|in)(?: [a-z0-9'-]+){1,3})? (?:on|in|at|this)(?: the)? $"
 )
 _OVER = re.compile(r"\b(?:last|yesterday|ago|back (?:in|then)|used to|earlier|previously|once)\b")
 _WHOLE_EVENT = re.compile(
@@ -112,6 +121,18 @@ _WHOLE_EVENT = re.compile(
     r"awesome\b|awful\b|terrible\b|best\b|worst\b|another\b|the\b)[a-z'-]+ ){0,2}?"
     rf"{_EVENT}(?: (?:with|for|at|in)(?: [a-z'-]+){{1,3}})?,? (?:on|in|at|this)? ?$"
 )
+_ABOUT_TO = re.compile(
+    r"^\W*(?:also |now |so )?(?:picking|flying|driving|leaving|heading|meeting|seeing|starting|"
+    r"moving|visiting|going|having|taking|travell?ing|hosting|getting|finishing|joining) "
+)
+# What is said of a day itself: "Friday works", "the 11th is a Sunday"; "June is hot" of any.
+_IS = re.compile(r"^ (?:is|are|isn't)\b")
+_SUITS = re.compile(
+    r"^(?: morning| afternoon| evening)? (?:works|suits|(?:is|looks) (?:fine|good|ok|okay|great|"
+    r"better|perfect|free|busy|out|full|best))\b"
+)
+_BEGINS = re.compile(r"(?:^\W*|[,:] ?|\b(?:and|but|so) )(?:the )?$")
+_NUMBERED = re.compile("[0-9]")
 _NO_MORE = re.compile(r"^[,. ]*(?:(?:at|from|around|@) [0-9apm:.o' -]+|[0-9]+ ?[ap]m)?\W*$")
 _CLAUSE_END = re.compile(r"[.!?;\n。！？；]")
 
@@ -124,10 +145,18 @@ def tense(text: str, start: int, end: int) -> bool | None:
     cues = list(_CUE.finditer(left))
     if cues:
         return cues[-1][1] is not None
+    if _SUITS.match(right) or (
+        _IS.match(right) and _BEGINS.search(left) and _NUMBERED.search(text, start, end)
+    ):
+        return True
     cue = _CUE.search(right)
     if cue is not None:
         return cue[1] is not None
-    if _NOUN_CUE.search(left) or (_WHOLE_EVENT.match(left) and _NO_MORE.match(right)):
+    if (
+        _NOUN_CUE.search(left)
+        or _ABOUT_TO.match(left)
+        or (_WHOLE_EVENT.match(left) and _NO_MORE.match(right))
+    ):
         return True
     return None
 
@@ -136,7 +165,7 @@ def _is_arranged(left: str, date: str) -> bool:
     got = _GOT_FOR.search(left)
     if got is not None and not (got["what"] == "" and _GIVEN.match(date)):
         return True
-    return any(each.search(left) for each in (_PUT_TO, _BOOKED_FOR, _SIGNED_UP))
+    return any(each.search(left) for each in (_PUT_TO, _BOOKED_FOR, _SIGNED_UP, _GOT_EVENT))
 
 
 _GIVEN = re.compile(r"christmas|xmas|valentine|mother|father|easter|hanukkah")
@@ -164,8 +193,8 @@ _WORD_BEFORE = re.compile(r"(?<![\w.])[a-z.]+$")
 # What is done again and again
 
 _OFTEN = (
-    r"(?:usually|always|often|normally|typically|generally|mostly|sometimes|regularly|tend to|"
-    r"tends to|every year|each year|most years|every single year)"
+    r"(?:usually|always|often|normally|typically|generally|mostly|sometimes|regularly|"
+    r"never|rarely|hardly ever|tend to|tends to|every year|each year|most years|every single year)"
 )
 _WONT = (
     r"(?:get|love|like|hate|prefer|feel|enjoy|eat|drink|wear|go|walk|play|swim|ski|cook|bake|sleep|"
@@ -176,6 +205,7 @@ _HABIT_BEFORE = re.compile(rf"\b{_OFTEN}\b[^,]*$|\b(?:every|each) ?(?:[a-z]+ )?$
 _HABIT_BEHIND = re.compile(rf"^,? (?:(?:i|we|he|she|they|it|my [a-z]+) )?{_OFTEN}\b")
 _PLAIN = re.compile(
     rf"\b(?:i|we|they|you) (?:(?:don't|do not|really|also|only|never|still|just) )?{_WONT}\b"
+    r"|\b(?:he|she|it) (?!is\b|was\b|has\b|does\b|this\b|us\b)[a-z]+s\b"
     r"|\b(?:he|she|it|[a-z]{2,}) (?:(?:doesn't|really|also|only|never|still|just) )?"
     r"(?:loves|likes|hates|prefers|feels|enjoys|eats|drinks|wears|walks|plays|swims|skis|cooks|"
     r"sleeps|works|needs|visits|travels|hikes|celebrates|suffers|struggles|gets (?!married))"
@@ -190,6 +220,8 @@ def recurring(text: str, start: int, end: int) -> bool:
         return not cues or cues[-1][1] is not None
     if _HABIT_BEHIND.match(right):
         return tense(text, start, end) is not False
+    if _IS.match(right) and _BEGINS.search(left) and not _NUMBERED.search(text, start, end):
+        return not _SUITS.match(right)
     if tense(text, start, end) is not None:
         return False
     return bool(_PLAIN.search(left) or (_LEADS.search(left) and _PLAIN.match(right.lstrip(" ,"))))

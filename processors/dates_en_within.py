@@ -126,6 +126,10 @@ def _first_or_last(self: Points, n: int, amount: int, j: int) -> Match:
 # Units on their own: "the week of", "week 31", "the year after next", "year to date"
 
 
+_OWN = frozenset("off job jobs care one trip bag pass planner out abroad shift shifts".split())
+"""What a day or a year of one's own is, whenever that was: "my day job", "my year abroad"."""
+
+
 def unit_first(self: Points, i: int) -> Match:
     words = self.words
     word = words[i]
@@ -153,7 +157,9 @@ def unit_first(self: Points, i: int) -> Match:
     if name == "weekend":
         return _weekend_named(self, j)
     if before == "my" and name in ("day", "week", "month", "year"):
-        return relative(name), j
+        return (
+            None if words[j] in _OWN or words[j : j + 2] == ["in", "the"] else (relative(name), j)
+        )
     if name == "day" and words[i - 2] in ("from", "of"):
         return None
     alone = name == "fortnight" or words[j] in (".", ",", "?", "!", "")

@@ -18,6 +18,7 @@ from memstream.processors.dates_calendar import (
     inside,
     midnight,
     period,
+    period_at,
     relative,
     span,
     year_number,
@@ -27,13 +28,16 @@ from memstream.processors.dates_within import (
     clock_time,
     day_in_month,
     month_in_year,
+    weekday_in_week,
 )
 from memstream.processors.dates_zh_points import STARTS, point
 from memstream.processors.dates_zh_tense import recurring, tense
+from memstream.processors.dates_zh_within import DAY_CHARS, WEEK
 from memstream.processors.dates_zh_words import (
     NUMBER,
     TRIGGER,
     VAGUE,
+    WEEKDAYS,
     Folded,
     folded,
     number,
@@ -109,9 +113,12 @@ def find(text: str) -> list[Expression]:
 
 def _listed(fold: Folded, at: int, found: list[Expression]) -> _Found | None:
     """The 2号 of 10月1号、2号, the 4月 of 2020年3月和4月: what came before completes it."""
-    if not found or at < 1 or fold.text[at - 1] not in "、和与及跟,":
+    if not found or at < 1:
         return None
     last = found[-1]
+    same_week = _in_same_week(fold, at, last)
+    if same_week is not None or fold.text[at - 1] not in "、和与及跟,":
+        return same_week
     if last.bound or last.end != fold.place(at - 1):
         return None
     number_of = _LISTED.match(fold.text, at)
@@ -128,6 +135,25 @@ def _listed(fold: Folded, at: int, found: list[Expression]) -> _Found | None:
     return _Found(inside(child, last.meaning), number_of.end()) if fits else None
 
 
+def _in_same_week(fold: Folded, at: int, last: Expression) -> _Found | None:
+    """The 周五 of 下周三做手术，周五出院: a day of the week named before it in the sentence."""
+    begun = last.start if fold.places is None else fold.places.index(last.start)
+    told = _OF_A_WEEK.match(fold.text, begun)
+    day = None if told is None else _BARE_WEEKDAY.match(fold.text, at)
+    if told is None or day is None or last.meaning.unit != "day" or last.bound:
+        return None
+    if at < told.end() or _ENDS_SENTENCE.search(fold.text, told.end(), at) or at - begun > 30:
+        return None
+    child = weekday_in_week(WEEKDAYS[day["n"]])
+    week = inside(Child("week", "year", lambda d: period_at("week", d.start)), last.meaning)
+    return _Found(inside(child, week), day.end())
+
+
+_OF_A_WEEK = re.compile(f"[上下]+个?{WEEK}{DAY_CHARS}")
+_BARE_WEEKDAY = re.compile(
+    f"(?<![每逢个上下本这一二两三四五六七八九十0-9]){WEEK}(?P<n>{DAY_CHARS})"
+)
+_ENDS_SENTENCE = re.compile("[。！？!?;；\n]|[昨今明每]|[上下本这]个?(?:周|星期|礼拜|月)")
 _LISTED = re.compile(rf"(?P<n>{NUMBER})(?P<unit>月(?!{NUMBER}[日号])|日|号)")
 _QUICK = str.maketrans("週號節慶聖誕鐘０１２３４５６７８９", "周号节庆圣诞钟0123456789")
 
@@ -201,7 +227,7 @@ def _first(text: str, at: int, led: bool) -> tuple[Meaning, int] | None:
     if listed and not (at and text[at - 1] in "0123456789./-:"):
         return year_number(int(listed[0])), listed.end()
     bare = _BARE_YEAR.match(text, at)
-    if bare and not (at and text[at - 1] in "0123456789./-:"):
+    if bare and not (at and text[at - 1] in "0123456789./-:号码价分版型共达超第"):
         joint = _TO.match(text, bare.end())
         if joint and (_BARE_YEAR.match(text, joint.end()) or point(text, joint.end())):
             return year_number(int(bare[0])), bare.end()
