@@ -6,12 +6,14 @@ import re
 from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from datetime import datetime
+from itertools import chain
 
 import msgspec
 
 from memstream.processors.dates import DateSpan, find_dates
 from memstream.processors.lexemes import lexemes
 from memstream.recall.courtesies import is_courtesy
+from memstream.recall.related import related
 from memstream.recall.slots import asked_attributes
 from memstream.schemas.attributes import Attributes, builtin
 from memstream.schemas.instants import OPEN_MICROS, to_micros
@@ -56,6 +58,8 @@ _WHENEVER = frozenset("现在 目前 如今 最近 平时 一般 当时 之前 �
 _NAME = re.compile(r"[A-Z][A-Za-zÀ-ÿ0-9'’-]*")
 _BEFORE_A_NAME = 32
 """So many characters before a word tell whether a sentence begins with it."""
+_MOST_REWORDED = 12
+"""A question of more words is answered by a few of its own."""
 _SENTENCE_START = re.compile(r"(?:^|[.!?:。！？：\n])[\s\"“”‘'(（]*$")
 
 
@@ -70,6 +74,7 @@ class Analysis(msgspec.Struct, frozen=True):
     last stands (empty: in the last). ``asks_many``: its answer is a list. ``attributes`` are the
     slots it asks for by their words ("what pets does she have"), most likely first. ``courtesy``:
     it asks for nothing ("thanks!"). ``numbers`` are those of its words, where it names no date.
+    ``related`` are for each word those that may stand for it; ``freely``: they count as the word.
     """
 
     words: tuple[str, ...]
@@ -81,6 +86,20 @@ class Analysis(msgspec.Struct, frozen=True):
     attributes: tuple[str, ...] = ()
     courtesy: bool = False
     numbers: tuple[str, ...] = ()
+    related: tuple[tuple[str, ...], ...] = ()
+    freely: bool = False
+
+    @property
+    def searched(self) -> tuple[str, ...]:
+        """What the index is asked for."""
+        return (*self.words, *chain.from_iterable(self.related)) if self.freely else self.words
+
+    @property
+    def may_be_reworded(self) -> bool:
+        """Whether other words may stand for its own where nothing answers it: it is short, some of
+        its words have such, and it names nobody whom other texts would have to be about."""
+        short = len(self.words) <= _MOST_REWORDED and not self.lines_ago
+        return short and not self.names and any(self.related)
 
 
 def analysed(query: str, as_of: datetime, attributes: Attributes | None = None) -> Analysis:
@@ -93,9 +112,10 @@ def analysed(query: str, as_of: datetime, attributes: Attributes | None = None) 
     dates = find_dates(query, as_of)
     lines = [line for line in query.splitlines() if line.strip()] or [""]
     last_start = query.rfind(lines[-1])
+    names = _names(query, words, dates, last_start)
     return Analysis(
         words,
-        _names(query, words, dates, last_start),
+        names,
         _ASKS_WHEN.match(lines[-1]) is not None,
         _ASKS_MANY.search(lines[-1]) is not None,
         _lines_ago(lines, words),
@@ -110,6 +130,7 @@ def analysed(query: str, as_of: datetime, attributes: Attributes | None = None) 
         asked_attributes(words if len(lines) == 1 else lexemes(lines[-1]), attributes or builtin()),
         is_courtesy(query),
         () if dates else tuple(each for each in words if each.isascii() and each.isdigit()),
+        tuple(() if each in names else related(each) for each in words),
     )
 
 

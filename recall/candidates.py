@@ -20,8 +20,9 @@ class Candidates:
     """A table with a row for each memory, in the order in which they were added.
 
     ``sketches`` of the memories; ``counts`` [n, words]: how often each word asked for stands in
-    them; ``lengths`` [n]: how many words they have; ``told`` [n]: whether they are episodes;
-    ``gained`` [n]: what they gain by what the question names (see ``_gained``).
+    them; ``alike`` [n, words]: the same with a share of the words that may stand for it;
+    ``lengths`` [n]: how many words they have; ``told`` [n]: whether they are episodes; ``gained``
+    [n]: what they gain by what the question names (see ``_gained``).
     """
 
     def __init__(self, asked: Analysis, settings: Settings) -> None:
@@ -29,13 +30,20 @@ class Candidates:
         self._settings = settings
         indices = [lexeme_index(word) for word in asked.words]
         self._asked = frozenset(indices)
-        ordered = sorted(self._asked)
+        share = 1.0 if asked.freely else settings.related_weight
+        others = [list(map(lexeme_index, each)) for each in asked.related] if share else []
+        ordered = sorted(self._asked.union(*others))
         self._indices = np.array(ordered, dtype=np.uint32)
         self._column = [ordered.index(each) for each in indices]
+        shares = np.zeros((len(ordered), len(indices)))
+        for column, each in enumerate(others):
+            shares[[ordered.index(other) for other in each], column] = share
+        self._shares = shares if any(others) else None
         self._slots = frozenset(map(lexeme_index, asked.attributes))
         self._row_of: dict[str, int] = {}
         self.sketches: list[Sketch] = []
         self.counts: Values = np.zeros((0, len(asked.words)))
+        self.alike: Values = np.zeros((0, len(asked.words)))
         self.lengths: Values = np.zeros(0)
         self.told: NDArray[np.bool_] = np.zeros(0, dtype=bool)
         self.gained: Values = np.zeros(0)
@@ -53,8 +61,9 @@ class Candidates:
         if not new:
             return
         self.sketches += new
-        counts, lengths = self._counted(new)
+        counts, alike, lengths = self._counted(new)
         self.counts = np.concatenate((self.counts, counts))
+        self.alike = np.concatenate((self.alike, alike))
         self.lengths = np.concatenate((self.lengths, lengths))
         self.told = np.concatenate((self.told, [each.told for each in new]))
         self.gained = np.concatenate((self.gained, self._gained(new)))
@@ -81,15 +90,17 @@ class Candidates:
 
     def forget(self, point: str, words: Sequence[str]) -> None:
         """From now on the memory holds none of these of the words asked for."""
-        self.counts[self._row_of[point], [self.asked.words.index(each) for each in words]] = 0
+        columns = [self.asked.words.index(each) for each in words]
+        self.counts[self._row_of[point], columns] = self.alike[self._row_of[point], columns] = 0
 
-    def _counted(self, sketches: Sequence[Sketch]) -> tuple[Values, Values]:
+    def _counted(self, sketches: Sequence[Sketch]) -> tuple[Values, Values, Values]:
         """How often each word stands in each memory, read back from its lexical vector: a weight
-        is a word's frequency, saturated (see ``sparse_weights``)."""
+        is a word's frequency, saturated (see ``sparse_weights``). And ``alike``, and lengths."""
         lengths = np.array([each.length for each in sketches], dtype=float)
         asked = len(self._indices)
         if not asked:
-            return np.zeros((len(sketches), 0)), lengths
+            none = np.zeros((len(sketches), 0))
+            return none, none, lengths
         found = np.frombuffer(b"".join([each.indices for each in sketches]), dtype=np.uint32)
         weights = np.frombuffer(b"".join([each.weights for each in sketches]), dtype=np.float32)
         column = np.searchsorted(self._indices, found)
@@ -101,7 +112,9 @@ class Candidates:
         saturation = K1 * (1 - B + B * lengths / AVERAGE_LENGTH)
         counts = np.zeros((len(sketches), asked))
         counts[row, column[meant]] = np.rint(weight * saturation[row] / (K1 + 1 - weight))
-        return counts.take(self._column, axis=1), lengths
+        own = counts.take(self._column, axis=1)
+        alike = own if self._shares is None else own + counts @ self._shares
+        return alike if self.asked.freely else own, alike, lengths
 
     def _gained(self, sketches: Sequence[Sketch]) -> list[float]:
         """What memories gain by being about whom, and of when, the question asks; what they lose

@@ -48,7 +48,7 @@ def covered(candidates: Candidates, idf: Values, windows: Windows) -> Values:
     """The score of each candidate in its surroundings; its own words weigh 1. Only episodes have
     surroundings: a fact says what it says without them."""
     length = candidates.lengths[:, None]
-    own = candidates.counts / (1 - LENGTH_SHARE + LENGTH_SHARE * length / AVERAGE_LENGTH)
+    own = candidates.alike / (1 - LENGTH_SHARE + LENGTH_SHARE * length / AVERAGE_LENGTH)
     total = own if windows.empty else own + candidates.told[:, None] * windows.spread(own)
     result: Values = (total * (K1 + 1) / (total + K1)) @ idf
     return result

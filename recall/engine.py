@@ -112,10 +112,9 @@ def recalled(
 ) -> Evidence:
     """The evidence for a request. Pure but for ``index``, ``embedder`` and ``reranker``."""
     asked = analysed(request.query, request.as_of, request.attributes)
-    vector = None
+    vector = levels = None
     if embedder is not None and embedder.dimension and request.query.strip():
         vector = embedder.query(request.query)
-    levels = None
     if embedder is not None and vector is not None:
         levels = embedder.background.levels(vector)
     query = _index_query(request, asked, vector, settings)
@@ -128,12 +127,17 @@ def recalled(
         meant = _of_kin(request, index, query, hits)
         if meant is not None:
             asked = analysed(meant, request.as_of, request.attributes)
-            query = msgspec.structs.replace(query, lexemes=asked.words)
+            query = msgspec.structs.replace(query, lexemes=asked.searched)
             hits = index.search(query)
         past = _of_the_past(query, asked)
         if past is not None:
             hits = _joined(hits, index.search(past))
         ranking = _chosen(index, query, hits, asked, levels, settings)
+        if not ranking and settings.related_weight and asked.may_be_reworded:
+            asked = msgspec.structs.replace(asked, freely=True)
+            query = msgspec.structs.replace(query, lexemes=asked.searched)
+            hits = index.search(query)
+            ranking = _chosen(index, query, hits, asked, levels, settings)
     needed = most if reranker is None else max(most, settings.reranked)
     unique = _collapsed(ranking, None if request.explain else needed)
     items = _read(index, query, unique)
@@ -208,9 +212,9 @@ def _index_query(
         entities=request.entities,
         since=None if request.since is None else to_micros(request.since),
         until=None if request.until is None else to_micros(request.until),
-        lexemes=asked.words,
+        lexemes=asked.searched,
         vector=None if vector is None else vector.tolist(),
-        limit=settings.candidates,
+        limit=settings.list_candidates if asked.asks_many else settings.candidates,
         channels=tuple(channels),
     )
 

@@ -45,8 +45,8 @@ def asked_of(query: str, told: Iterable[Memory]) -> str | None:
         kin, name = _pair(match)
         named = _named(name).search(said)
         if named is not None and kin.lower() not in said.lower():
-            joint = " " if kin.isascii() else ""
-            said = f"{said[: named.start()]}{kin}{joint}{said[named.start() :]}"
+            apart = "" if kin.isascii() else " "
+            said = f"{said[: named.start()]}{kin} {name}{apart}{said[named.end() :]}"
     return None if said == query else said
 
 

@@ -10,13 +10,16 @@ from memstream.projections.queries import Channel
 class Settings(msgspec.Struct, frozen=True):
     """How recall chooses. The defaults are those that do best in ``python -m bench evaluation``.
 
-    ``candidates`` are asked of each channel. ``floor`` is the least lexical score of an item that
+    ``candidates`` are asked of each channel, ``list_candidates`` where the
+    answer is a list. ``floor`` is the least lexical score of an item that
     was found by its words, ``margin`` how far above the unrelated (see ``background``) one has to
     be that was found by meaning alone. What was said just before and after the best ``expanded``
     items is looked up; moments more than ``apart_seconds`` apart do
     not follow each other. ``lexical_weight`` and ``dense_weight`` are the channels' shares in the
     score; of each, ``sitting_weight`` goes to the sitting, the memories within
     ``sitting_seconds``. ``neighbour_weight`` is the neighbours' share in the closeness by meaning.
+    ``related_weight`` is what a word counts for that may stand for the one asked for; where nothing
+    answers, the question is asked again with such words as its own, unless this is 0.
     ``vague_weight`` is what meaning gets of the words' share where no candidate holds any of the
     words; less, the more of them (by IDF) one holds, and nothing from ``clear_coverage`` (more
     than 0) on. Of a question of several lines, each line's words weigh ``line_fading`` of the next
@@ -37,6 +40,7 @@ class Settings(msgspec.Struct, frozen=True):
     """
 
     candidates: int = 50
+    list_candidates: int = 80
     limit: int = 10
     reranked: int = 20
     floor: float = 0.0
@@ -52,7 +56,8 @@ class Settings(msgspec.Struct, frozen=True):
     list_repeat_weight: float = 0.1
     sitting_weight: float = 0.25
     sitting_seconds: float = 3600.0
-    neighbour_weight: float = 0.3
+    neighbour_weight: float = 0.5
+    related_weight: float = 0.3
     subject_weight: float = 0.2
     slot_weight: float = 0.5
     date_weight: float = 0.1
