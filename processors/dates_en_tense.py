@@ -63,6 +63,9 @@ _CUE = re.compile(
     rf"{_BE} (?:[a-z]+ ){{0,2}}(?:free|busy|available|open|closed)|"
     rf"{_EVENT} (?:is|'s|are)|{_THIRD}|(?:i|we|they|you|[a-z]{{2,}}s) {_BASE}|"
     r"(?:is|are|'s|'re)(?=(?: on| in| due| set for| planned for)?(?: the)? *$)|"
+    r"(?:promised|agreed|decided|arranged) to [a-z]+|"
+    r"(?:i|we|they|you|he|she|it)'d (?:call|come|be|go|send|visit|start|move|meet|let|get|"
+    r"arrive|deliver|reply|finish)|"
     r"(?:have|has|got|gotta|'ve got) to|looking forward|"
     r"(?:may|might)(?! have\b) (?:not |also |well |even |just |still )?(?:be|[a-z]{2,})|"
     r"(?:i|we|they|you|he|she|it) could (?!have\b|not\b|only\b|see\b|hear\b|feel\b)[a-z]+|"
@@ -115,6 +118,10 @@ _SIGNED_UP = re.compile(
     rf"(?: [a-z0-9'-]+){{0,3}} {_EVENT}"
     r"(?: (?:for|at|with|in)(?: [a-z0-9'-]+){1,3})? (?:on|in|at|this)(?: the)? $"
 )
+_KEPT_FROM = re.compile(
+    r"\b(?:notes?|photos?|pictures?|pics|e-?mails?|mails?|messages?|report|meeting|minutes|slides|"
+    r"video|letter|call|invoice|recording|leftovers|receipt|homework) from(?: the)? $"
+)
 _OVER = re.compile(r"\b(?:last|yesterday|ago|back (?:in|then)|used to|earlier|previously|once)\b")
 _WHOLE_EVENT = re.compile(
     rf"^\W*(?:(?:my|our) )?(?:(?!an?\b|great\b|nice\b|good\b|amazing\b|lovely\b|fun\b|bad\b|"
@@ -142,6 +149,8 @@ def tense(text: str, start: int, end: int) -> bool | None:
     left, right = _clause(text, start, end)
     if not _OVER.search(left) and _is_arranged(left, lowered(text[start:end])):
         return True
+    if _KEPT_FROM.search(left):
+        return False
     cues = list(_CUE.finditer(left))
     if cues:
         return cues[-1][1] is not None

@@ -8,6 +8,7 @@ goes on after it. A time of day behind a single day narrows it.
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from typing import NamedTuple
 
 from memstream.processors.dates_calendar import (
@@ -116,7 +117,7 @@ def _listed(fold: Folded, at: int, found: list[Expression]) -> _Found | None:
     if not found or at < 1:
         return None
     last = found[-1]
-    same_week = _in_same_week(fold, at, last)
+    same_week = _in_same_week(fold, at, found)
     if same_week is not None or fold.text[at - 1] not in "、和与及跟,":
         return same_week
     if last.bound or last.end != fold.place(at - 1):
@@ -135,18 +136,23 @@ def _listed(fold: Folded, at: int, found: list[Expression]) -> _Found | None:
     return _Found(inside(child, last.meaning), number_of.end()) if fits else None
 
 
-def _in_same_week(fold: Folded, at: int, last: Expression) -> _Found | None:
+def _in_same_week(fold: Folded, at: int, found: list[Expression]) -> _Found | None:
     """The 周五 of 下周三做手术，周五出院: a day of the week named before it in the sentence."""
-    begun = last.start if fold.places is None else fold.places.index(last.start)
-    told = _OF_A_WEEK.match(fold.text, begun)
-    day = None if told is None else _BARE_WEEKDAY.match(fold.text, at)
-    if told is None or day is None or last.meaning.unit != "day" or last.bound:
-        return None
-    if at < told.end() or _ENDS_SENTENCE.search(fold.text, told.end(), at) or at - begun > 30:
-        return None
-    child = weekday_in_week(WEEKDAYS[day["n"]])
-    week = inside(Child("week", "year", lambda d: period_at("week", d.start)), last.meaning)
-    return _Found(inside(child, week), day.end())
+    day = _BARE_WEEKDAY.match(fold.text, at)
+    for last in reversed(found if day else ()):
+        begun = last.start if fold.places is None else bisect_left(fold.places, last.start)
+        if last.meaning.unit not in ("day", "hour", "minute") or last.bound or at - begun > 40:
+            return None
+        told = _OF_A_WEEK.match(fold.text, begun)
+        if told is not None and day is not None:
+            if _ENDS_SENTENCE.search(fold.text, told.end(), at):
+                return None
+            child = weekday_in_week(WEEKDAYS[day["n"]])
+            week = Child("week", "year", lambda d: period_at("week", d.start))
+            return _Found(inside(child, inside(week, last.meaning)), day.end())
+        if not _BARE_WEEKDAY.match(fold.text, begun):
+            return None
+    return None
 
 
 _OF_A_WEEK = re.compile(f"[上下]+个?{WEEK}{DAY_CHARS}")

@@ -19,6 +19,7 @@ _DONE = (
 _CUE = re.compile(
     r"(预?[订约]好?了|(?<!没)有[^，,。！？；!?;\n了过没]{0,4}?(?:会|会议|面试|考试|约会|预约|手术|航班|演出|比赛|课|饭局|培训|讲座|聚会|聚餐|体检|婚礼)"
     r"|想(?=[去在到送买给带约请办换学做吃搬辞找开考报租养玩拍试]|申请|参加)|(?:快|马上|即将|就?要|该)[^，,。！？；!?;\n了过]{1,6}了"
+    r"|不(?:去|来|结婚|办|搬|考|参加|上班|租|干)[^，,。！？；!?;\n了过]{0,4}了"
     r"|将要?|(?<![主重只需])要(?!求)|(?<![开社机聚约大班舞晚宴年国协商学工体误唱乐动布讨谈长览员卖])会(?![议员计])|打算|准备|计划|即将|明天|明年|下个?[周月]|未来|安排|预定|预计|请|能否"
     rf"|记得|提醒|别忘)|({_DONE}|昨|曾|上个?[周月次]|去年|以前|已经?|刚|当时)"
 )
@@ -31,6 +32,8 @@ _PUT_TO = re.compile(
     r"|(?:原定|原计划|预产期[是在为]?|(?:票|航班|预约)(?:订的|买的)?是)$"
 )
 _WAS = re.compile("(?<=.)的[^，,。！？；!?;]?$")  # 约在周四见的面
+_WAITED_FOR = re.compile("(?:等到?|到)$")
+_THEN = re.compile("份?[^，,。！？；!?;\n]{0,2}(?:就|再|才)(?![^，,。！？；!?;\n]*的$)")
 _CELEBRATES = re.compile("过[^，,。！？；!?;了]{0,3}(?:生日|周年)[，,：: ]*$")
 # What is got beforehand, for a time that is told of it.
 _GOT = re.compile(
@@ -49,6 +52,8 @@ def tense(text: str, start: int, end: int) -> bool | None:
     own = _PART_END.split(left)[-1]
     if _PUT_TO.search(own) and not _WAS.search(right):
         return True
+    if _WAITED_FOR.search(own) and _THEN.match(right):
+        return True
     if _CELEBRATES.search(left) and not _LONG_AGO.search(left):
         return True
     if _GOT.search(own) and _GOT_WHAT.match(right):
@@ -59,6 +64,8 @@ def tense(text: str, start: int, end: int) -> bool | None:
     if cues:
         return cues[-1][1] is not None
     cue = _CUE.search(right)
+    if cue is None and _DEPARTURE.match(right):
+        return True
     return None if cue is None else cue[1] is not None
 
 
@@ -68,6 +75,9 @@ def _clause(text: str, start: int, end: int) -> tuple[str, str]:
     right = text[end : end + 30].translate(FOLD)
     stop = _CLAUSE_END.search(right)
     return left[breaks[-1] if breaks else 0 :], right[: stop.start() if stop else len(right)]
+
+
+_DEPARTURE = re.compile("的?(?:飞机|高铁|动车|火车|航班|机票|车票)(?![上里])")  # 他周四的飞机
 
 
 # What is told in plain words
@@ -80,13 +90,14 @@ _ACT = (
     r"|订婚|毕业(?!于)|返程|回国|回来|回家|回老家|出差|出国|手术|做手术|退房|入住|交房|高考|中考|考研|联考|期末考|上线|开业|开张|开播|首播|上映"
     r"|发版|发车|起飞|落地|比赛|演出|开演|体检|复查|复诊|拆线|出院|产检|预产|生孩子|生宝宝|休假|放假|放暑假|放寒假|旅游|旅行|度假|答辩|交稿"
     r"|交论文|交作业|开班|开工|完工|竣工|交付|报名|离职|退休|转正|退伍|入伍|入学|上小学|上初中|上高中|上大学|上学|参加|聚餐|聚会|团建|相亲|约会"
-    r"|交(?![通流往易了])|发工资|涨价|降价|到货|送到|到$|看(?:演唱会|话剧|比赛|展|电影|球赛|演出|房)|听(?:音乐会|讲座)|见(?!过|到|了|面后)|办婚礼|办酒席|摆酒|看牙|看病|看医生|打疫苗|拔牙|跑马拉松|跑半马|考驾照|考科目|过生日|满[0-9一二两三四五六七八九十百]+岁)"
+    r"|交(?![通流往易了])|发工资|涨价|降价|到货|送到|到$|裁员|买(?![了过的到])|看(?:演唱会|话剧|比赛|展|电影|球赛|演出|房)|听(?:音乐会|讲座)|见(?!过|到|了|面后)|办婚礼|办酒席|摆酒|看牙|看病|看医生|打疫苗|拔牙|跑马拉松|跑半马|考驾照|考科目|过生日|满[0-9一二两三四五六七八九十百]+岁)"
 )
 _PLAIN = re.compile(rf"^{_BETWEEN}{_ACT}(?P<rest>[^，,。！？；!?;\n]*)")
 _TOLD_AS_DONE = re.compile(rf"{_DONE}|着|^的|的(?:时候|那)|于|[^目]的$|没|昨|曾|刚|去年|当时|以前")
 _LONG_AGO = re.compile(
     r"去年|前年|当时|那[年时]|昨|曾|以前|小时候|上个?[周月次]|[0-9〇零一二]{4}年|那会"
 )
+_NOT_DONE = re.compile("没(?!空|时间|课|有?会)")
 _MANY = r"(?:一般|通常|平时|平常|经常|总是|总会|总|往往|常常|常|时不时|固定|基本上?|大多|习惯|照例)"
 
 
@@ -98,6 +109,8 @@ def plainly_ahead(text: str, start: int, end: int) -> bool:
 def _plainly(left: str, right: str) -> bool:
     found = _PLAIN.match(right)
     if found is None or _TOLD_AS_DONE.search(found["rest"]) or re.search(_MANY, found[0]):
+        return False
+    if _NOT_DONE.search(found[0]):
         return False
     own = _PART_END.split(left)[-1]
     behind = right[found.end() :]
@@ -120,7 +133,9 @@ def scheduled(text: str, start: int, end: int) -> bool:
     left = text[max(0, start - 20) : start].translate(FOLD)
     right = text[end : end + 20].translate(FOLD)
     after = _SCHEDULED_AFTER.match(right)
-    if after is not None and _TOLD_AS_DONE.search(_PART_END.split(right[after.end() :])[0]):
+    if after is not None and (
+        _NOT_DONE.search(after[0]) or _TOLD_AS_DONE.search(_PART_END.split(right[after.end() :])[0])
+    ):
         return False
     return bool(after or _SCHEDULED_BEFORE.search(left))
 
