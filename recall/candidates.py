@@ -124,19 +124,28 @@ class Candidates:
         dated = settings.date_weight if asked.asks_when else 0.0
         timely, slot = settings.time_weight, settings.slot_weight
         is_asked = self._asked.issuperset
+        within = _within(sketches, asked.times) if asked.times else [False] * len(sketches)
         return [
             (named if each.named and is_asked(each.named) else 0.0)
             + (dated if each.dated else 0.0)
-            + (timely if asked.times and _within(each, asked.times) else 0.0)
+            + (timely if falls_within else 0.0)
             + (slot if each.attribute in self._slots else 0.0)
             - (question if each.asks else 0.0)
-            for each in sketches
+            for each, falls_within in zip(sketches, within, strict=True)
         ]
 
 
-def _within(sketch: Sketch, times: Sequence[tuple[int, int]]) -> bool:
-    """Whether what the memory tells of, or else its telling, falls into one of the ranges; or a
+def _within(sketches: Sequence[Sketch], times: Sequence[tuple[int, int]]) -> list[bool]:
+    """Whether what each memory tells of, or else its telling, falls into one of the ranges; or a
     fact that is over held in one."""
-    if not sketch.told and sketch.valid_to < OPEN_MICROS - 1:
-        return any(sketch.valid_from < last and sketch.valid_to > first for first, last in times)
-    return any(sketch.start < last and sketch.end > first for first, last in times)
+    spans = [
+        (each.start, each.end)
+        if each.told or each.valid_to >= OPEN_MICROS - 1
+        else (each.valid_from, each.valid_to)
+        for each in sketches
+    ]
+    starts, ends = np.array(spans, dtype=np.int64).T
+    found = np.zeros(len(sketches), dtype=bool)
+    for first, last in times:
+        found |= (starts < last) & (ends > first)
+    return found.tolist()
