@@ -107,7 +107,11 @@ def unnamed(rule: Rule, clause: Clause, relations: Mapping[str, str]) -> list[tu
 
 def _is_for_a_day(rule: Rule, clause: Clause, now: datetime | None) -> bool:
     """ "I'm working at the library today": that is no job."""
-    if now is None or rule.attribute not in ("employer", "residence") or rule.tense != "present":
+    if (
+        now is None
+        or rule.attribute not in ("employer", "residence", "habit")
+        or rule.tense != "present"
+    ):
         return False
     return any(
         start <= now + _DAY and now < end <= start + timedelta(days=1)

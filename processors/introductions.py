@@ -121,9 +121,11 @@ class Introductions:
         match = _ROW_EN.match(text) if "," in text and text[:1] in "HhIi" else None
         if match is None:
             return None
-        name, rest = match["name"].title(), match["rest"]
-        more = f", I'm {rest[0].lower()}{rest[1:]}" if rest else ""
-        told = f"My name is {name}, I'm {match['age']} years old{more}"
+        name, rest = match["name"].title(), match["rest"] or match["what"]
+        article = "a " if match["what"] else ""
+        more = f", I'm {article}{rest[0].lower()}{rest[1:]}" if rest else ""
+        age = match["age"] or match["years"]
+        told = f"My name is {name}, I'm {age} years old{more}"
         return told if self._is_one(name) else None
 
     def _is_one(self, name: str) -> bool:
@@ -246,8 +248,10 @@ _TOLD_WITHIN = re.compile(
 _IS_NAME = re.compile(r"^((?:[Mm]y|[Oo]ur) (?:[a-z-]+ ){0,2}?[a-z-]+) is (?=[A-Z][\w’'-]*$)")
 _ROW_EN = re.compile(
     r"(?:(?:hi|hello|hey)(?: there| all| everyone)?[,!.]? )?i(?:['’]?m| am) "
-    r"(?P<name>[a-z]+(?: [A-Z][a-z]+)?),? (?P<age>[1-9]\d)(?: ?(?:years old|yrs old|yrs|yo|y/o))?"
-    r"(?:(?:,| and|,? an?(?= ))? (?P<rest>(?:from|living in|based in|working|an? ).+)|[.!]*$)",
+    r"(?P<name>[a-z]+(?: [A-Z][a-z]+)?)(?:,? (?:and i(?:['’]m|m| am) )?(?P<age>[1-9]\d)"
+    r"(?: ?(?:years old|yrs old|yrs|yo|y/o))?"
+    r"(?:(?:,| and|,? an?(?= ))? (?P<rest>(?:from|living in|based in|working|an? ).+)|[.!]*$)"
+    r"|, an? (?P<years>[1-9]\d)[ -]years?[ -]old (?P<what>[a-z].+))",
     re.IGNORECASE,
 )
 _ILL_ZH = re.compile(

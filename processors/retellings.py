@@ -13,9 +13,14 @@ from memstream.processors.retellings_zh import FORMS_ZH
 from memstream.processors.rule_files import Language
 from memstream.processors.rules import spoken
 
+LONGEST = 240
+"""Characters; a longer sentence says more than one change."""
+
 
 def plainly_told(text: str, language: Language) -> str | None:
     """The sentence in the words that a rule knows; None where no form fits."""
+    if len(text) > LONGEST:
+        return None
     if language == "en":
         words = spoken(text)
         for signs, form, told in _FORMS_EN:

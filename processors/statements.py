@@ -294,7 +294,7 @@ class Statements:
         facts += self._forms.animals.of_a_kind(facts)
         if introduced:
             facts.extend(reading.introduction(facts))
-            covered = covered or bool(facts)
+            covered = covered or (bool(facts) and _says_no_more(text, facts))
         together = [each for each in facts if not _has_parted(each, text, book.language, facts)]
         covered = covered and len(together) == len(facts)
         return Statement(tuple(together), covered and bool(together), corrects, meant)
@@ -330,6 +330,20 @@ _NAMING = frozenset(
     " girlfriend boyfriend gf bf wife husband partner fiance fiancee fiancé fiancée".split()
 )
 """One of these stands before every name that is known without its capital letter."""
+
+
+_COURTESY = re.compile(
+    r"^[\s,.;–-]*(?:and )?(?:it['’]s )?(?:nice|pleased|great|good|lovely) to (?:meet|be)\b.*"
+    "|^[\\s，,。；！!]*(?:很高兴|高兴|初次见面|请多|多多|幸会).*",
+    re.IGNORECASE,
+)
+
+
+def _says_no_more(text: str, facts: Sequence[Fact]) -> bool:
+    """Whether an introduction says nothing behind its facts but a courtesy, or two small words."""
+    rest = _COURTESY.sub("", text[max(each.end for each in facts) :])
+    words = re.findall(r"[^\W_]+", rest)
+    return len(words) <= 2 and all(each.isascii() or len(each) <= 4 for each in words)
 
 
 def _has_parted(fact: Fact, text: str, language: str, others: Sequence[Fact]) -> bool:

@@ -6,7 +6,7 @@ not what it stands for.
 """
 
 GATE = 4
-EXTRACT = 37
+EXTRACT = 38
 RESOLVE = 17
 ENRICH = 1
 LEXEMES = 1

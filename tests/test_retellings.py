@@ -275,6 +275,18 @@ def test_who_is_of_the_family_is_the_speakers(text: str, stands: set[str]) -> No
           "Actually the port is 5434."),
          {"project port 5433", "project port 6379", "project port 5434"}),
         (("The meeting is on port 3.",), set()),
+        (("I'm Sam and I'm 41, from Leeds.",),
+         {"user name Sam", "user age 41", "user hometown Leeds"}),
+        (("I'm Lee, a 34-year-old nurse from Leeds.",),
+         {"user name Lee", "user age 34", "user job_title nurse"}),
+        (("I quit drinking in March.",), {"user gave_up drinking"}),
+        (("I quit drinking in March.", "I drink again."), {"user drinks alcohol"}),
+        (("I work from home.",), {"user habit work from home"}),
+        (("I'm working from home today.",), set()),
+        (("I'm training to be a paramedic.",), {"user goal become paramedic"}),
+        (("My husband works as a nurse.", "My husband quit nursing."), set()),
+        (("My husband works as a nurse.", "My husband left the nursing home."),
+         {"the user's husband job_title nurse"}),
     ],
     ids=lambda each: str(each)[:60],
 )  # fmt: skip
@@ -283,3 +295,18 @@ def test_what_is_said_in_passing_is_read(texts: tuple[str, ...], stands: set[str
         found = [each for each in memories(list(order)) if each.attribute]
         active = [each for each in found if each.status == "active"]
         assert {f"{each.subject} {each.attribute} {each.value}" for each in active} == stands
+
+
+@pytest.mark.parametrize(
+    ("text", "kept"),
+    [
+        ("Hi, I'm Anna, nice to meet you!", False),
+        ("大家好，我是张伟，很高兴认识你们。", False),
+        ("I'm Anna and my cat hates the snow we got.", True),
+        ("大家好，我是张伟，昨天的雪真大啊。", True),
+    ],
+)
+def test_what_an_introduction_says_besides_a_name_is_kept(text: str, kept: bool) -> None:
+    found = memories(turns(text))
+    assert {each.value for each in found if each.attribute == "name"} <= {"Anna", "张伟"}
+    assert any(each.kind == "episode" for each in found) == kept
