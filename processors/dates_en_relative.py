@@ -146,7 +146,7 @@ def _is_of_many(self: Points, i: int) -> bool:
     return nth and before in ("each", "every")
 
 
-_LISTING = frozenset(("and", "or", "&", ",", "/", "+"))
+_LISTING = frozenset(("and", "or", "&", ",", "/", "+", "to", "through", "-"))
 _SECOND = frozenset(("other", "single", "second", "third", "fourth", "last", "first"))
 
 

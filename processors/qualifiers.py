@@ -106,5 +106,5 @@ def _is_further_day(norm: list[str], at: int, joined: int) -> bool:
 
 _DAYS_ZH = frozenset("一二三四五六日")
 _COUNTED = tuple([each] for each in "点次时个天小月年号人件杯节")
-_JOINS = frozenset(("and", "or", "&", ",", "和", "、", "跟", "以", "及", "，"))
+_JOINS = frozenset(("and", "or", "&", ",", "to", "和", "、", "跟", "以", "及", "，", "到", "至"))
 _TO_SIGN = re.compile("[^,.;:!?]*")

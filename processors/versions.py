@@ -6,7 +6,7 @@ not what it stands for.
 """
 
 GATE = 4
-EXTRACT = 38
+EXTRACT = 39
 RESOLVE = 17
 ENRICH = 1
 LEXEMES = 1

@@ -43,6 +43,10 @@ def _standing(text: str, attribute: str) -> set[str]:
         ("I do pilates on Thursday mornings.", {"do pilates @on thursday mornings"}),
         ("Every Monday and Friday I swim.", {"swim @every monday and friday"}),
         ("On Mondays I swim.", {"swim @on mondays"}),
+        ("I jog every Monday to Friday.", {"jog @every monday to friday"}),
+        ("I see my tutor every Tuesday.", {"see my tutor @every tuesday"}),
+        ("我每周一到周五跑步。", {"跑步 @每周一到周五"}),
+        ("我每周三和周日去教堂。", {"去教堂 @每周三和周日"}),
         ("I usually swim on Sunday.", {"swim @on sundays"}),
         ("I swim every Monday, and on Friday I met Bo.", {"swim @every monday"}),
         (
@@ -61,6 +65,9 @@ def _standing(text: str, attribute: str) -> set[str]:
         ("I don't swim every Monday and Friday.", set()),
         ("I used to swim every Monday and Friday.", set()),
         ("I swim on Saturday.", set()),
+        ("I see why you swim every day.", set()),
+        ("I met my tutor every Tuesday.", set()),
+        ("我每周一到公司开会。", set()),
         ("Every Monday I swam with Bo.", set()),
         ("我周日去游泳。", set()),
         ("我周日一般没空。", set()),
@@ -79,9 +86,24 @@ def test_a_habit_keeps_all_the_days_it_is_told_with(text: str, habits: set[str])
         ("I speak Danish, Polish and Greek very well.", {"Danish", "Polish", "Greek"}),
         ("I speak Danish fluently and Polish a little.", {"Danish", "Polish"}),
         ("I speak Danish and hope to visit.", {"Danish"}),
+        ("I speak Danish and a bit of Polish.", {"Danish", "Polish"}),
         ("I don't speak Danish or Polish well.", set()),
         ("I can't speak Danish fluently.", set()),
     ],
 )
 def test_how_well_ends_no_list(text: str, spoken: set[str]) -> None:
     assert _standing(text, "languages_spoken") == spoken
+
+
+@pytest.mark.parametrize(
+    ("text", "attribute", "values"),
+    [
+        ("I'm learning Danish and Polish online.", "learning", {"Danish", "Polish"}),
+        ("I'm allergic to nuts and shrimp severely.", "allergy", {"nuts", "shrimp"}),
+        ("I like tea and coffee equally.", "likes", {"tea", "coffee"}),
+        ("我们每周二和周四部署。", "deploy_day", {"周二", "周四"}),
+        ("我们每周二部署。", "deploy_day", {"周二"}),
+    ],
+)
+def test_a_list_keeps_its_last_value(text: str, attribute: str, values: set[str]) -> None:
+    assert _standing(text, attribute) == values
