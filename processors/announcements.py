@@ -1,5 +1,5 @@
 """What a turn announces as not its speaker's own words: a text to translate or to mend, a mail that
-was received, what somebody wrote.
+was received, what somebody wrote, sentences of which one is to be chosen.
 
 What stands after the colon in the same clause is silenced with the clause; here is told where the
 announced text goes on, in further sentences and lines. Nothing tells where it ends, so it goes on
@@ -84,9 +84,33 @@ _SAID = re.compile(
 _SPEAKER = frozenset("i we i've we've i’ve we’ve as".split())
 
 
+_COMPARED = re.compile(
+    r"\bwhich (?:\w+ ){,5}(?:is|are|sounds?|reads?|looks?|feels?|works|flows|should|do|would|one)\b"
+    r"[^\n.!?]{,60}[?:]|哪(?:一)?(?:个|句|种|条|项|段|版)[^\n。！]{,20}[？?：:]",
+    re.IGNORECASE,
+)
+_ITEM = re.compile(
+    r"^[ \t]*(?:[(（]?(?:\d{1,2}|[A-Da-d]|[①-⑨一二三四])[.)）:：、]|[①-⑨]|[-*•])[ \t]*[^\n]*$"
+    r"|^[ \t]*(?:option|version|variant|选项|方案|版本)[ \t]?\w{1,2}[ \t]*[.):：][^\n]*$",
+    re.IGNORECASE | re.MULTILINE,
+)
+"""The lines of a list that a question asks to choose from."""
+
+
+def _chosen_from(text: str) -> list[tuple[int, int]]:
+    """Sentences to compare: "Which is better?" with its numbered answers, before or behind it."""
+    if "\n" not in text or _COMPARED.search(text) is None:
+        return []
+    items = [match.span() for match in _ITEM.finditer(text)]
+    return items if len(items) > 1 else []
+
+
 def announced(text: str) -> list[tuple[int, int]]:
     """The [start, end) ranges of a turn that are announced as somebody else's words, in order;
     none reaches into the next."""
+    compared = _chosen_from(text)
+    if compared:
+        return compared
     forms: Sequence[re.Pattern[str]] = _ANNOUNCED
     if ":" not in text and "：" not in text and "--" not in text:
         if _POINTS.search(text) is None:

@@ -223,6 +223,9 @@ def month_day(self: Points, i: int) -> Match:
     verb = words[i] in ("may", "march") and not tokens.capital(i)
     if verb and words[j] not in AFTER_DAY and not later:
         return None
+    beyond = 0 if later else _after_no_year(self, j)
+    if beyond:
+        return failed("out of range", "year"), beyond
     whole = inside(day_in_year(MONTHS[words[i]], day))
     assert isinstance(whole, Open)
     return (with_year(whole, later[0]), later[1]) if later else (whole, j)
@@ -252,7 +255,26 @@ def day_month(self: Points, i: int) -> Match:
     assert isinstance(whole, Open)
     end = j + 2 if words[j + 1] == "." and self.tokens.joined(j + 1) else j + 1
     later = self.year_after(end)
+    beyond = 0 if later else _after_no_year(self, end)
+    if beyond:
+        return failed("out of range", "year"), beyond
     return (with_year(whole, later[0]), later[1]) if later else (whole, j + 1)
+
+
+def _after_no_year(self: Points, i: int) -> int:
+    """Where it goes on behind a number that stands where a year would and can be none ("31 December
+    9999"); 0 where none does."""
+    if self.words[i] == "," and self.words[i + 2] in ("", ".", "!"):
+        i += 1
+    after = self.words[i + 1]
+    counts = after[:1].isalnum() and after not in AFTER_DAY
+    inside = self.tokens.joined(i + 1) and after not in (".", ",", "!", ";", ")")
+    number = self.words[i].isdigit() and len(self.words[i]) > _NO_DAY
+    return i + 1 if number and not counts and not inside else 0
+
+
+_NO_DAY = 3
+"""Digits of a number that is no hour and hardly counts anything else."""
 
 
 def _day_of_relative_month(self: Points, day: int, j: int) -> Match:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from itertools import pairwise
 
 import msgspec
@@ -51,7 +52,13 @@ class Region:
         norm = self.words.norm
         stops = self.book.phrase_list("value_stops")
         reasons = self.book.phrase_list("reasons")
+        ago = None
+        if start < end and _SIGN_OF_AGO[self.book.language] in self.text:
+            said = _AGO[self.book.language]
+            ago = said.search(self.text, self.words.start[start], self.words.end[end - 1])
         for at in range(start, end):
+            if ago is not None and at > start and self.words.start[at] >= ago.start():
+                return at
             gap = self.text[self.words.end[at - 1] : self.words.start[at]] if at > start else ""
             unread = gap.strip().lower()
             if unread and unread not in self.book.labels and not is_picture(unread):
@@ -132,6 +139,22 @@ class Region:
         )
 
 
+_SIGN_OF_AGO = {"en": " ago", "zh": "前"}
+_AGO = {
+    "en": re.compile(
+        r"\b(?:(?:about|some|over|roughly|almost|nearly) )?(?:\d[\d,.]*|(?:an?|one|two|three|four"
+        r"|five|six|seven|eight|nine|ten|many|several|few|countless)\b|(?:thousand|million|billion"
+        r"|trillion|zillion|gazillion|hundred)s)(?: (?:hundred|thousand|million|billion|trillion"
+        r"|zillion|gazillion|few|couple))*(?: of)? (?:second|minute|hour|day|night|week|fortnight"
+        r"|month|year|decade|centur|moon|eon|age)(?:s|y|ies)? ago\b",
+        re.IGNORECASE,
+    ),
+    "zh": re.compile(
+        r"(?:大约|大概|差不多|好|很)?[\d零〇一二三四五六七八九十百千万亿兆两几多数半][\d零一二三四五六七八九十百千万亿兆两几多,.]*"
+        r"(?:年|个月|个星期|个礼拜|周|星期|天|个?小时|分钟|个?世纪)(?:以|之)?前"
+    ),
+}
+"""How long ago something was, in words that no date was read in."""
 _PUNCTUATION = frozenset(',.;:!?-—–…，。；：！？、~～*"“”()（）') | {"...", "--"}
 
 

@@ -119,8 +119,39 @@ def _lost(found: re.Match[str]) -> str:
     return f"I {verb} the {found['what']}{found['rest']}"
 
 
+def _served(found: re.Match[str]) -> str:
+    return f"I like {found['how']} {found['what']}{found['rest']}"
+
+
+def _served_with(found: re.Match[str]) -> str:
+    return f"I like {found['what']} {found['how']}{found['rest']}"
+
+
+_SERVED = (
+    r"(?:[Ii] (?:really |usually |always |only )?(?:like|love|prefer|take|drink|eat) my"
+    r" (?P<what>coffee|tea|espresso|cocoa|steaks?|burgers?|eggs|toast|pasta|soups?|curry|curries"
+    r"|noodles|rice|whisk(?:e)?y|wine|beer|water|bacon|fries|potatoes|vegetables|chicken|fish|beef)"
+)
 _TASTES = "love|like|enjoy|adore|hate|dislike|loathe|detest"
 _FORMS_EN: tuple[_Form, ...] = (
+    (
+        frozenset(("my",)),
+        re.compile(
+            rf"{_SERVED}) (?P<how>black|white|strong|weak|hot|iced|cold|sweet|unsweetened|plain"
+            r"|decaf|neat|scrambled|fried|poached|boiled|soft-boiled|hard-boiled|sunny side up|rare"
+            r"|medium|medium rare|medium well|well done|spicy|mild|crispy|crunchy|al dente|chilled"
+            r"|room temperature|sparkling|still|raw|grilled|roasted|baked|salty|dry|red)"
+            r"(?P<rest>[.!]*)$"
+        ),
+        _served,
+    ),
+    (
+        frozenset(("my",)),
+        re.compile(
+            rf"{_SERVED}) (?P<how>(?:with|without|on the rocks)(?: [a-z]+){{0,3}})(?P<rest>[.!]*)$"
+        ),
+        _served_with,
+    ),
     (
         frozenset(("off",)),
         re.compile(

@@ -17,14 +17,14 @@ _DOCTORS = frozenset(
     "doctor doctors gp physician specialist allergist dermatologist cardiologist dentist"
     " paediatrician pediatrician psychiatrist neurologist".split()
 )
-_DOCTORS_EN = f"(?:{'|'.join(sorted(_DOCTORS, reverse=True))})"
+DOCTORS_EN = f"(?:{'|'.join(sorted(_DOCTORS, reverse=True))})"
 _HEALTH_EN = (
     r"i(?:['’]m| am| was)(?: now| also| severely| highly| mildly)? (?:allergic|intolerant|diabetic"
     r"|asthmatic|an[ae]mic|lactose|coeliac|celiac)|i(?:['’]ve)?(?: also)? got"
     r"|i (?:also )?have(?! to\b)"
 )
 _DOCTOR_EN = re.compile(
-    rf"(?:(?:well|so|and|but|yesterday|today|recently),? )?(?:my|our|the|a) {_DOCTORS_EN}"
+    rf"(?:(?:well|so|and|but|yesterday|today|recently),? )?(?:my|our|the|a) {DOCTORS_EN}"
     r"(?: just| recently| once| also| has| have)* (?:says|said|tells me|told me|confirmed|confirms"
     rf"|found(?: out)?)(?: to me)?(?: that|,)? (?P<said>(?:{_HEALTH_EN})\b.*)",
     re.IGNORECASE,

@@ -20,6 +20,7 @@ from memstream.processors.clauses import Speaker
 from memstream.processors.facts import CLOSES, CONTRARY, TITLED, WITH_IT, Fact
 from memstream.processors.introductions import REACH
 from memstream.processors.plans import kind_of
+from memstream.processors.reports import is_reported
 from memstream.processors.rule_files import Language
 from memstream.processors.sentences import Sentence, language_of, reworded
 from memstream.processors.statements import Statement, Statements
@@ -51,7 +52,8 @@ class TurnReading:
         correcting = False
         others = announced(text)
         for at, sentence in enumerate(found):
-            if sentence.kind != "said" or holds(others, sentence.start):
+            reported = is_reported(sentence.text, language_of(sentence.text))
+            if sentence.kind != "said" or reported or holds(others, sentence.start):
                 left.append(True)
                 continue
             place = (sentence.text, correcting)

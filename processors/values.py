@@ -148,6 +148,10 @@ _INSIDE_NAMES = frozenset(
 )
 
 
+_LONGEST_NUMBER = 6
+"""Characters of a number that may belong to a name ("Studio 1969")."""
+
+
 def _capital_length(region: Region, start: int) -> int:
     """How many words from ``start`` on make one capitalised name."""
     raw, norm = region.raw, region.norm
@@ -156,7 +160,8 @@ def _capital_length(region: Region, start: int) -> int:
     if pair and is_capital(raw[start]):
         at += pair
     while at < len(raw):
-        capital = is_capital(raw[at]) or (at > start and raw[at][:1].isdigit())
+        numbered = at > start and raw[at][:1].isdigit() and len(raw[at]) <= _LONGEST_NUMBER
+        capital = is_capital(raw[at]) or numbered
         if capital and raw[at] != "I":
             at += 1
             continue
@@ -191,6 +196,9 @@ def _places(region: Region) -> list[Value]:
             return []
         length = known
     end = start + length
+    places = region.book.phrase_list("places")
+    if raw[end - 1].isdigit() and places.length_at(norm, start) == length - 1 > 0:
+        end -= 1  # a number behind a city is no part of its name
     if end + 1 < len(norm) and norm[end] == ",":
         more = _capital_length(region, end + 1)
         if more:
