@@ -1,4 +1,4 @@
-"""What somebody else holds of the speaker: "According to Tom, I live in Rome", 据汤姆说，我住在北京.
+"""What others hold of the speaker: "According to Tom, I live in Rome", 据汤姆说，我住在北京.
 
 It may be wrong, or be told because it is wrong, so that it is no statement of the speaker. What a
 doctor says is the speaker's own (see ``rewordings``), and so is what their papers say.
