@@ -9,7 +9,7 @@ import msgspec
 
 from memstream.processors.rule_files import Rule
 from memstream.processors.rules import Rulebook
-from memstream.processors.words import Phrases, Words, is_picture
+from memstream.processors.words import Phrases, Words, is_capital, is_picture
 
 
 class Value(msgspec.Struct, frozen=True, gc=False):
@@ -156,6 +156,39 @@ _AGO = {
 }
 """How long ago something was, in words that no date was read in."""
 _PUNCTUATION = frozenset(',.;:!?-—–…，。；：！？、~～*"“”()（）') | {"...", "--"}
+
+
+_INSIDE_NAMES = frozenset(
+    "of de van von der den la le el al & du da di do dos das del bin ibn ter ten zu 's y".split()
+)
+
+
+_LONGEST_NUMBER = 6
+"""Characters of a number that may belong to a name ("Studio 1969")."""
+
+
+def capital_length(region: Region, start: int) -> int:
+    """How many words from ``start`` on make one capitalised name."""
+    raw, norm = region.raw, region.norm
+    at = start
+    pair = region.book.phrase_list("binomials").length_at(norm, start)
+    if pair and is_capital(raw[start]):
+        at += pair
+    while at < len(raw):
+        numbered = at > start and raw[at][:1].isdigit() and len(raw[at]) <= _LONGEST_NUMBER
+        capital = is_capital(raw[at]) or numbered
+        if capital and raw[at] != "I":
+            at += 1
+            continue
+        inside = norm[at] in _INSIDE_NAMES and at > start and at + 1 < len(raw)
+        if inside and (is_capital(raw[at + 1]) or norm[at] == "'s"):
+            at += 1
+            continue
+        if norm[at] == "'s" and at > start:
+            at += 1
+            continue
+        break
+    return at - start
 
 
 def determiners(region: Region) -> int:

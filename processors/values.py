@@ -20,6 +20,7 @@ from memstream.processors.regions import (
     Region,
     Value,
     alternates,
+    capital_length,
     determiners,
     parts,
 )
@@ -118,7 +119,7 @@ def _names(region: Region) -> list[Value]:
         return _chinese_name(region)
     found: list[Value] = []
     for part in parts(region) if region.rule.many else [region]:
-        length = _capital_length(part, 0)
+        length = capital_length(part, 0)
         if not length or part.book.phrase_list("not_names").length_at(part.norm, 0):
             return found
         found.append(part.part(0, length).value())
@@ -143,39 +144,6 @@ def _chinese_name(region: Region) -> list[Value]:
     return [region.value()]
 
 
-_INSIDE_NAMES = frozenset(
-    "of de van von der den la le el al & du da di do dos das del bin ibn ter ten zu 's y".split()
-)
-
-
-_LONGEST_NUMBER = 6
-"""Characters of a number that may belong to a name ("Studio 1969")."""
-
-
-def _capital_length(region: Region, start: int) -> int:
-    """How many words from ``start`` on make one capitalised name."""
-    raw, norm = region.raw, region.norm
-    at = start
-    pair = region.book.phrase_list("binomials").length_at(norm, start)
-    if pair and is_capital(raw[start]):
-        at += pair
-    while at < len(raw):
-        numbered = at > start and raw[at][:1].isdigit() and len(raw[at]) <= _LONGEST_NUMBER
-        capital = is_capital(raw[at]) or numbered
-        if capital and raw[at] != "I":
-            at += 1
-            continue
-        inside = norm[at] in _INSIDE_NAMES and at > start and at + 1 < len(raw)
-        if inside and (is_capital(raw[at + 1]) or norm[at] == "'s"):
-            at += 1
-            continue
-        if norm[at] == "'s" and at > start:
-            at += 1
-            continue
-        break
-    return at - start
-
-
 def _places(region: Region) -> list[Value]:
     """Where somebody lives or comes from."""
     norm, raw = region.norm, region.raw
@@ -188,7 +156,7 @@ def _places(region: Region) -> list[Value]:
     start = 0
     while start < len(norm) and norm[start] in region.book.phrase_list("place_modifiers"):
         start += 1
-    length = _capital_length(region, start)
+    length = capital_length(region, start)
     if not length:
         known = region.book.phrase_list("places").length_at(norm, start)
         lower = all(not word[:1].isupper() for word in raw)
@@ -200,7 +168,7 @@ def _places(region: Region) -> list[Value]:
     if raw[end - 1].isdigit() and places.length_at(norm, start) == length - 1 > 0:
         end -= 1  # a number behind a city is no part of its name
     if end + 1 < len(norm) and norm[end] == ",":
-        more = _capital_length(region, end + 1)
+        more = capital_length(region, end + 1)
         if more:
             end += 1 + more
     found = region.part(0, end).value(skip=1 if norm[0] == "the" else 0)
@@ -242,7 +210,7 @@ def _employers(region: Region) -> list[Value]:
     named = next((at for at, word in enumerate(norm) if word in ("called", "named")), 0)
     if named and named + 1 < len(norm):
         start = named + 1
-    length = _capital_length(region, start)
+    length = capital_length(region, start)
     if length:
         return [region.part(start, start + length).value()]
     if start == 0 and len(norm) > 1:
@@ -531,7 +499,7 @@ def _companies(region: Region) -> list[Value]:
     """A capitalised name that is no place that is known as one."""
     if region.book.language == "zh":
         return _employers(region)
-    length = _capital_length(region, 0)
+    length = capital_length(region, 0)
     if not length or length < len(region.norm):
         return []
     if region.book.phrase_list("places").length_at(region.norm, 0) == length:
@@ -545,7 +513,7 @@ def _schools(region: Region) -> list[Value]:
         named = "".join(region.norm).endswith(_CHINESE_SCHOOLS)
         return [region.value()] if named and len(region.norm) <= 14 else []
     start = 1 if region.norm[:1] == ["the"] else 0
-    length = _capital_length(region, start)
+    length = capital_length(region, start)
     if not length:
         return []
     raw = region.raw[start : start + length]
