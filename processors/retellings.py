@@ -23,6 +23,8 @@ def plainly_told(text: str, language: Language) -> str | None:
         return None
     if language == "en":
         words = spoken(text)
+        if _SIGNS_EN.isdisjoint(words):
+            return None
         for signs, form, told in _FORMS_EN:
             if signs.isdisjoint(words):
                 continue
@@ -308,7 +310,7 @@ _FORMS_EN: tuple[_Form, ...] = (
         _raised,
     ),
     (
-        frozenset(("closed", "shut", "went", "gone")),
+        frozenset(("favourite", "favorite")),
         re.compile(
             r"(?P<before>.*\b[Mm]y (?:(?:new|current) )?favou?rite [a-z ]{2,20}? (?:is|was) "
             rf"(?P<name>{_PLACE})),? (?:but|and|though|although) (?:sadly |unfortunately )?"
@@ -318,3 +320,4 @@ _FORMS_EN: tuple[_Form, ...] = (
         _closed,
     ),
 )
+_SIGNS_EN = frozenset[str]().union(*(signs for signs, _, _ in _FORMS_EN))
