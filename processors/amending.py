@@ -78,15 +78,22 @@ class Amendments:
         """What the words state where only the subject is missing: 住在天津, "allergic to nuts"; or
         where they are a number or a date."""
         statements = self._statements[language]
+        number = self._statements[language].repairs.is_number(right)
+        clock = number or _CLOCK.fullmatch(right) is not None
+        said = right[0].lower() + right[1:] if number else right
         for frame in _FRAMES[language]:
-            text = frame.replace(_HERE, right)
+            if frame in _TIMED[language] and not clock:
+                continue
+            text = frame.replace(_HERE, said if frame in _COUNTED[language] else right)
             sentence = Sentence(0, len(text), text)
             facts = statements.read(sentence, speaker, anchor, correcting=False).facts
             if len(facts) != 1 or facts[0].negative or facts[0].qualifier:
                 continue
             (fact,) = facts
-            counted = frame in _COUNTED[language]
-            if not self._is_counted(language, right, anchor) if counted else fact.spoken == right:
+            timed = frame in _TIMED[language]
+            counted = timed or frame in _COUNTED[language]
+            fits = timed or self._is_counted(language, right, anchor)
+            if not fits if counted else fact.spoken == right:
                 continue
             told = worded(
                 fact, statements.attributes, statements.book.labels, language,
@@ -162,12 +169,17 @@ _CLOCK = re.compile(
 _CERTAIN = frozenset(("employer", "company", "name", "job", "place", "pet"))
 """Kinds of which a value that is surely of another kind is none."""
 _HERE = "\N{WHITE SQUARE}"
-_COUNTED_ATTRIBUTES = frozenset(("age", "birthday", "children"))
+_COUNTED_ATTRIBUTES = frozenset(("age", "birthday", "children", "wake_time", "sleep_time"))
+_TIMED: dict[Language, tuple[str, ...]] = {
+    "en": (f"I get up at {_HERE}.", f"I go to bed at {_HERE}."),
+    "zh": (f"我{_HERE}起床。", f"我{_HERE}睡觉。"),
+}
+_KEPT = ("dogs", "cats")
 _COUNTED: dict[Language, tuple[str, ...]] = {
     "en": (
         f"My birthday is {_HERE}.",
         f"I'm {_HERE} years old.",
-        *(f"I have {_HERE} {each}." for each in ("kids", "children", "sons", "daughters")),
+        *(f"I have {_HERE} {each}." for each in ("kids", "children", "sons", "daughters", *_KEPT)),
     ),
     "zh": (
         f"我的生日是{_HERE}。",
@@ -180,8 +192,8 @@ _COUNTED: dict[Language, tuple[str, ...]] = {
     ),
 }
 _FRAMES: dict[Language, tuple[str, ...]] = {
-    "en": (f"I {_HERE}.", f"I'm {_HERE}.", *_COUNTED["en"]),
-    "zh": (f"我{_HERE}。", *_COUNTED["zh"]),
+    "en": (f"I {_HERE}.", f"I'm {_HERE}.", *_COUNTED["en"], *_TIMED["en"]),
+    "zh": (f"我{_HERE}。", *_COUNTED["zh"], *_TIMED["zh"]),
 }
 _LEAD_ZH = re.compile(
     "(?P<lead>(?:名字)?叫做?|名叫|住在|来自|就职于|在(?!线)|对(?=.+过敏)|喜欢|当|做|养了?|搬到|姓)"
@@ -232,6 +244,8 @@ def ends_turn(assertion: Assertion) -> bool:
     chinese = assertion.language == "zh"
     place = whole.lower().rfind(assertion.value.lower())
     rest = whole[place + len(assertion.value) :]
+    if place < 0 and assertion.attribute in ("wake_time", "sleep_time"):
+        return _CLOCK_AT_END.search(whole) is not None
     if place < 0:
         dates = find_dates(whole, assertion.observed_at, "zh" if chinese else "en")
         return bool(dates) and not _SIGNS.sub("", whole[dates[-1].end_char :])
@@ -243,6 +257,11 @@ def ends_turn(assertion: Assertion) -> bool:
     return len(words) <= most and not any(each[:1].isupper() for each in words)
 
 
+_CLOCK_AT_END = re.compile(
+    r"\b\d{1,2}(?::\d\d)?(?: ?[ap]\.?m\.?| o['’]clock)?(?: (?:every|each) \w+)?\W*$"
+    r"|[点半刻分](?:钟)?(?:起床|睡觉|起|睡|上床)?\W*$",
+    re.IGNORECASE,
+)
 _SIGNS = re.compile(r"[\W_]")
 _AIM = re.compile(r"(?:for|because|to|so) ", re.IGNORECASE)
 """What opens words behind a name that name nothing it could be taken for."""

@@ -174,10 +174,16 @@ def _may_be(claim: Assertion, right: Amended) -> bool:
         return False  # a species puts no name right
     if right.attribute == "children" and claim.value[-2:] != right.value[-2:]:
         return False  # sons are counted by themselves
+    if right.attribute == "pet" and right.text and _last(claim.value) != _last(right.value):
+        return False  # and so are cats
     begun = right.attribute.removesuffix(ANY)
     same = claim.attribute == right.attribute
     same = same or (begun != right.attribute and claim.attribute.startswith(begun))
     return same and (claim.value in claim.text or right.text != "")
+
+
+def _last(value: str) -> str:
+    return value.rpartition(" ")[2]
 
 
 def _made(wrong: Assertion, amended: Amended, amendment: Assertion) -> tuple[Assertion, ...]:

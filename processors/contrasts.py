@@ -21,7 +21,8 @@ class Contrasts:
     def turned(self, text: str) -> str | None:
         """The sentence with what is so before what is not; None where nothing is set against it."""
         if self._chinese:
-            return _turned_zh(text) if "不是" in text else None
+            allergy = "不是对" in text and "过敏" in text  # see ``denials``
+            return _turned_zh(text) if "不是" in text and not allergy else None
         if "n't" not in text and "n’t" not in text and " not " not in text:
             return None
         return _turned_en(text)

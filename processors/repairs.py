@@ -269,6 +269,9 @@ class Repairs:
             clear, after = True, match["right"]
         elif after:
             match = alone.match(after)
+            clear = clear or (
+                trailing is not None and _ACRONYM.fullmatch(trailing["right"]) is not None
+            )
         if not match or not after:
             return None
         found = match.groupdict()
@@ -334,6 +337,8 @@ _SORRY_AFTER_ZH = re.compile(
     r"[。！!了]*$"
 )
 """The right value with the word that puts right behind it: "Lyon, sorry"."""
+_ACRONYM = re.compile("[A-Z]{2,5}")
+"""Speaks to nobody: "BP, sorry"."""
 _SAID_EN = re.compile(r"\*(?=[^\s*])")
 _SAID_ZH = re.compile(
     "(?:(?:抱歉|不好意思|对不起|不对|哦|啊|呃|噢)[，,。！! ]*)*"

@@ -129,13 +129,88 @@ def _served_with(found: re.Match[str]) -> str:
     return f"I like {found['what']} {found['how']}{found['rest']}"
 
 
+def _none_left(found: re.Match[str]) -> str:
+    return f"{found['said']}{found['rest']}"
+
+
+def _over(found: re.Match[str]) -> str:
+    return f"I have stopped liking {found['what']}{found['rest']}"
+
+
+def _found(found: re.Match[str]) -> str:
+    return f"I {'dislike' if found['bad'] else 'like'} {found['what']}{found['rest']}"
+
+
+def _hives(found: re.Match[str]) -> str:
+    return f"I get hives from {found['what'][0].lower()}{found['what'][1:]}{found['rest']}"
+
+
+def _since(found: re.Match[str]) -> str:
+    return f"I have lived in {found['where']} since {found['when']}{found['rest']}"
+
+
 _SERVED = (
     r"(?:[Ii] (?:really |usually |always |only )?(?:like|love|prefer|take|drink|eat) my"
     r" (?P<what>coffee|tea|espresso|cocoa|steaks?|burgers?|eggs|toast|pasta|soups?|curry|curries"
     r"|noodles|rice|whisk(?:e)?y|wine|beer|water|bacon|fries|potatoes|vegetables|chicken|fish|beef)"
 )
 _TASTES = "love|like|enjoy|adore|hate|dislike|loathe|detest"
+_MONTHS = (
+    r"(?:January|February|March|April|May|June|July|August|September|October|November|December)"
+)
 _FORMS_EN: tuple[_Form, ...] = (
+    (
+        frozenset(("left",)),
+        re.compile(
+            r"(?P<said>(?:I|[Ww]e) (?:do(?:n['’]t| not) have any|have no|have(?:n['’]t"
+            r"| not) got any)"
+            r" [a-z]+(?: [a-z]+)?) left(?P<rest>(?: now| any ?more)?[.!]*)$"
+        ),
+        _none_left,
+    ),
+    (
+        frozenset(("over",)),
+        re.compile(
+            r"I(?:['’]m| am) (?:so |totally |completely |officially |just )?over (?P<what>(?!it\b"
+            r"|him\b"
+            r"|her\b|them\b|you\b|us\b|the\b|my\b|that\b|this\b|here\b|there\b|an?\b|budget\b"
+            r"|quota\b"
+            r"|time\b|by\b|at\b|in\b|to\b|with\b)[a-z]{3,}(?: [a-z]+)?)(?P<rest>[.!]*)$"
+        ),
+        _over,
+    ),
+    (
+        frozenset(("hives", "rash", "rashes")),
+        re.compile(
+            r"(?P<what>[A-Z]?[a-z]+(?: [a-z]+)?) (?:always |usually )?(?:gives?|makes?) me"
+            r" (?:hives|a rash|rashes|(?:break|come) out in (?:hives|a rash))(?P<rest>[.!]*)$"
+        ),
+        _hives,
+    ),
+    (
+        frozenset(("find",)),
+        re.compile(
+            r"I (?:really |honestly |usually )?find (?P<what>(?!it\b|him\b|her\b|them\b|you\b"
+            r"|the\b|my\b"
+            r"|your\b|that\b|this\b|these\b|those\b|myself\b|an?\b)[a-z]{3,}(?: [a-z]+)?)"
+            r" (?:so |very |really |quite |extremely |incredibly |a bit |pretty )?(?:"
+            r"(?P<bad>boring|dull"
+            r"|tedious|disgusting|gross|revolting|unbearable|insufferable|awful|terrible|annoying)"
+            r"|delicious|relaxing|enjoyable|fun|fascinating)(?P<rest>[.!]*)$"
+        ),
+        _found,
+    ),
+    (
+        frozenset(("since",)),
+        re.compile(
+            r"I(?:['’]ve| have) been in (?P<where>(?!(?:Sales|Marketing|Finance|Support|Consulting"
+            r"|Engineering|Operations|Education|Recruiting|Research|Tech)\b)[A-Z][a-z]+"
+            rf"(?:,? [A-Z][a-z]+)*) since (?P<when>(?:(?:early |late |mid-)?{_MONTHS}(?: (?:19"
+            rf"|20)\d\d)?"
+            r"|(?:19|20)\d\d))(?P<rest>[.!]*)$"
+        ),
+        _since,
+    ),
     (
         frozenset(("my",)),
         re.compile(

@@ -49,7 +49,37 @@ def _driven(found: re.Match[str]) -> str:
     return f"{found['before']}是在{found['where']}{found['what']}的{found['rest']}"
 
 
+def _called_zh(found: re.Match[str]) -> str:
+    return f"{found['had']}，叫{found['one']}和{found['other']}"
+
+
+def _children_zh(found: re.Match[str]) -> str:
+    who = found["who"]
+    return f"我有两个{who}，我{who}叫{found['one']}，我{who}叫{found['other']}"
+
+
+_PET_NAME_ZH = (
+    r"(?!(?:大|小|老)(?:的|只|狗|猫|兔|鸟|女|儿|弟|哥|姐|妹|人|孩|学))(?:[小大阿老][\u4e00-\u9fff]|(?P<{0}>[\u4e00-\u9fff])"
+    r"(?P={0})|[A-Z][a-z]+)"
+)
 FORMS_ZH: tuple[tuple[str, re.Pattern[str], Callable[[re.Match[str]], str]], ...] = (
+    (
+        "两个",
+        re.compile(
+            r"我们?家?有两个(?P<who>女儿|儿子)[，,：:]?(?:(?:大的|老大|一个)叫(?P<one>(?!什么)[^，,。一的]{1,4})[，,；;、]?"
+            r"(?:小的|老二|另?一个|另外一个)叫(?P<other>[^，,。的]{1,4}))[。！!]*$"
+        ),
+        _children_zh,
+    ),
+    (
+        "两",
+        re.compile(
+            r"(?P<had>我们?家?里?(?:有|养了?)两[只条匹][^，,。一叫]{1,3})[，,：:]"
+            rf"(?P<one>{_PET_NAME_ZH.format('first')})[和跟与、]"
+            rf"(?P<other>{_PET_NAME_ZH.format('second')})[。！!]*$"
+        ),
+        _called_zh,
+    ),
     (
         "搬到",
         re.compile(

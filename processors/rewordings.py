@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 
+from memstream.processors.denials import denied
 from memstream.processors.retellings import plainly_told
 from memstream.processors.rule_files import Language
 from memstream.processors.rules import spoken
@@ -30,7 +31,8 @@ _DOCTOR_EN = re.compile(
     re.IGNORECASE,
 )
 _DOCTOR_ZH = re.compile(
-    r"(?:(?:昨天|今天|上周|最近|刚才|刚刚|之前))?(?:我的|我们的|家庭|我)?(?:家庭)?(?:医生|大夫|医师)(?:刚刚|刚|也|都)?"
+    r"(?:(?:昨天|今天|上周|最近|刚才|刚刚|之前))?(?:我的|我们的|家庭|我)?(?:家庭)?(?:医生|大夫"
+    r"|医师)(?:刚刚|刚|也|都)?"
     r"(?:跟我|对我|和我)?(?:告诉我|说过?|确认|查出|诊断|发现|讲)了?[，,：: ]*"
     r"(?P<said>我(?:也)?(?:对.{1,12}过敏|[有得患].+|.{0,4}不耐受.*).*)"
 )
@@ -47,7 +49,8 @@ _LIKED_ZH = re.compile(
 
 def plainly(text: str, language: Language) -> str | None:
     """The sentence as the speaker could have said it of himself; None where no form fits."""
-    instead = taken_back_instead(text, language) or _put_right(text, language)
+    instead = taken_back_instead(text, language) or denied(text, language)
+    instead = instead or _put_right(text, language)
     instead = instead or plainly_told(text, language)
     if instead is not None:
         return instead
@@ -148,7 +151,8 @@ _NEVER_ZH = re.compile(
     r"(?P<verb>住)过(?P<where>[^，,。！!？?吗]{2,8})[。！!]*$"
 )
 _NOT_ZH = re.compile(
-    r"其实(?P<said>我(?:并)?(?:不(?!再)|没有?)(?!.*(?:[了吗呢]|现在|目前|最近|今天|明天|还没)).+|我(?:并)?对.{1,12}不过敏[。！!]*)$"
+    r"其实(?P<said>我(?:并)?(?:不(?!再)|没有?)(?!.*(?:[了吗呢]|现在|目前|最近|今天|明天|还没)).+"
+    r"|我(?:并)?对.{1,12}不过敏[。！!]*)$"
 )
 _BACK_EN = re.compile(
     r"(?:(?:oh|ok|okay|sorry|wait|please|no|actually|well)[,. ]+)*"
@@ -212,7 +216,8 @@ _LIST_EN = re.compile(
     re.IGNORECASE,
 )
 _LIST_ZH = re.compile(
-    r"(?P<label>(?:我的?)?(?:过敏(?:原|源|史|食物)?|不喜欢(?:的(?:东西|食物))?|讨厌的(?:东西|食物)?|喜欢的(?:东西|食物)?))"
+    r"(?P<label>(?:我的?)?(?:过敏(?:原|源|史|食物)?|不喜欢(?:的(?:东西|食物))?|讨厌的(?:东西"
+    r"|食物)?|喜欢的(?:东西|食物)?))"
     r"[:：](?P<items>[^:：。！？?`]{1,40}[。！]?)$"
 )
 
@@ -324,12 +329,14 @@ _REASON_FIRST_EN = re.compile(
 )
 _REASON_LEADS_ZH = ("因为", "由于", "自从", "为了")
 _REASON_FIRST_ZH = re.compile(
-    r"(?:(?P<aim>为了)|因为|由于|自从)?(?P<why>[^，,。我]{1,15}?)(?P<after>之后|以后|后)?[，,](?:所以)?"
+    r"(?:(?P<aim>为了)|因为|由于|自从)?(?P<why>[^，,。我]{1,15}?)(?P<after>之后|以后|后)?[，,]"
+    r"(?:所以)?"
     r"(?P<did>我们?[^，,。]*(?:换成|改[成喝吃用为]|搬[到去来回]|转到)[^，,。]*?)[。！]?$"
 )
 _REASONED_ZH = re.compile(
     r"(?P<who>[^，,。我]{0,6}我们?.{0,6}?)(?:因为|由于)(?P<why>[^，,。]{1,12}?)"
-    r"(?P<did>(?:从[^，,。]{1,6})?(?:搬[到去来回家]|换成|改[喝吃用]|开始|不再|戒了|辞职|离开)[^，,。]*)[。！]?$"
+    r"(?P<did>(?:从[^，,。]{1,6})?(?:搬[到去来回家]|换成|改[喝吃用]|开始|不再|戒了|辞职"
+    r"|离开)[^，,。]*)[。！]?$"
 )
 _BORN_LABEL_ZH = re.compile(
     r"我的?(?:生日|出生日期|出生年月日?)[:：] ?(?P<when>[^，,。我]{2,12})[。！]?$"
@@ -353,7 +360,8 @@ _BORN_EN = re.compile(
     re.IGNORECASE,
 )
 _STRESSED_ZH = re.compile(
-    r"(?P<who>我们?|咱们?|本人)是(?P<when>(?:在|从)?[^，,。是不的]{2,12}?)(?P<what>(?:才|就)?(?:搬[到来去回]|出生|入职|加入"
+    r"(?P<who>我们?|咱们?|本人)是(?P<when>(?:在|从)?[^，,。是不的]{2,12}?)(?P<what>(?:才|就)?"
+    r"(?:搬[到来去回]|出生|入职|加入"
     r"|跳槽)[^，,。的]{0,12})的[。！]?$"
 )
 _AGAINST_ZH = re.compile(
@@ -361,17 +369,21 @@ _AGAINST_ZH = re.compile(
     r"(?P<other>(?:但|可|却|而|也|更)?(?:不|不太|不怎么)(?:喜欢|爱).+)"
 )
 _NOT_THERE_ZH = re.compile(
-    r"我(?:已经|早就|现在)?不在(?P<where>(?!这|那|一起|家|国内|国外|学校|公司)[^，,。！!？?里边上下旁吗]{2,8}?)"
+    r"我(?:已经|早就|现在)?不在(?P<where>(?!这|那|一起|家|国内|国外|学校"
+    r"|公司)[^，,。！!？?里边上下旁吗]{2,8}?)"
     r"(?<!工作)(?<!上班)(?<!任职)(?<!生活)(?<!居住)(?<!一起)(?<!住)了[。！]*$"
 )
 _EACH_ZH = re.compile(
-    r"(?P<had>[^，,。]{0,8}[有养]了?)?(?P<what>[两二2][只条匹个头][^，,。一叫]{1,3})[，,：:]?(?:它们|他们|她们)?"
-    r"一[只条匹个头]?(?:名字)?叫(?P<one>[^，,。一的了]{1,5}?)[，,、]?(?:另外?)?一[只条匹个头]?(?:名字)?叫"
+    r"(?P<had>[^，,。]{0,8}[有养]了?)?(?P<what>[两二2][只条匹个头][^，,。一叫]{1,3})[，,：:]?"
+    r"(?:它们|他们|她们)?"
+    r"一[只条匹个头]?(?:名字)?叫(?P<one>[^，,。一的了]{1,5}?)[，,、]?(?:另外?)?一[只条匹个头]?"
+    r"(?:名字)?叫"
     r"(?P<other>[^，,。的了]{1,5})[。！]*$"
 )
 _RISEN_ZH = re.compile(
     r"(?P<before>.*点.*?)(?P<verb>起床|睡觉)[，,;；]"
-    r"(?P<then>(?:周末|周[一二三四五六日天]|工作日|平时|放假|节假日|假期|夏天|冬天)[^，,]{0,3}[点:：][^，,。！起睡]{0,4}?)[。！]?$"
+    r"(?P<then>(?:周末|周[一二三四五六日天]|工作日|平时|放假|节假日|假期|夏天"
+    r"|冬天)[^，,]{0,3}[点:：][^，,。！起睡]{0,4}?)[。！]?$"
 )
 
 
@@ -384,11 +396,15 @@ def _command(text: str, language: Language) -> str | None:
     if list_of is not None:
         return _listed(list_of)
     instead = None
-    if "test" in text:
+    if "est" in text or "ake sure" in text:
         instead = (_INSTEAD_EN if language == "en" else _INSTEAD_ZH).match(text)
+        instead = instead or (language == "en" and _TESTED_EN.match(text)) or None
     labelled = instead or _LABEL_EN.match(text) or _LABEL_ZH.match(text)
     if labelled is None:
         return None
+    if "run" in (told := labelled.groupdict()):
+        command = told["run"] or told["done"] or told["unit"]
+        return f"Run the tests with {command}"
     form = "Run the tests with {}" if language == "en" else "跑测试用{}"
     return form.format(labelled["command"])
 
@@ -414,6 +430,20 @@ _INSTEAD_EN = re.compile(
     r"(?: from now on| now| please| going forward| instead)*[.!]*$",
     re.IGNORECASE,
 )
+_TESTED_EN = re.compile(
+    r"(?:(?:and|so|please|also|always|remember|ok),? )*(?:make sure (?:to|you|that you)"
+    r"(?: always)? run"
+    r" (?P<run>`[^`]*\b(?:tests?|pytest|jest|vitest|rspec|tox|nox|mocha|phpunit|ctest)"
+    r"(?![\w-])[^`]*`)"
+    r"(?:,? (?:before|after|first)\b[^`:?]{0,40})?"
+    r"|testing (?:is|gets)(?: now)? done (?:with|using|via|in) (?P<done>`[^`]+`)"
+    r"|(?:(?:the|our|all) )?unit tests (?:now )?(?:run|are run) (?:with|using|via|on) "
+    r"(?P<unit>`[^`]+`)"
+    r"(?:,? (?:and )?(?:the )?(?:e2e|end-to-end|integration|ui"
+    r"|smoke) tests[^`]{0,20}`[^`]+`)?)[.!]*$",
+    re.IGNORECASE,
+)
+"""A command that is told with what it is for, or when it is to be run."""
 _INSTEAD_ZH = re.compile(
     r"(?:请|以后|从现在起|从今以后|今后|现在|麻烦|都|[，, ])*"
     rf"(?:不要再?用|别再?用|不再用|不用) ?{_TESTS} ?[，,。；了 ]*(?:而是|请|要|改)*用 ?"
@@ -421,7 +451,8 @@ _INSTEAD_ZH = re.compile(
 )
 """A command that runs tests, told instead of another that did."""
 _LABEL_ZH = re.compile(
-    r"(?:(?:跑|运行|执行)?(?:单元|集成)?(?:测试|单测)(?:用|的?命令)?)\s*[:：]\s*(?P<command>`[^`]+`。?)$"
+    r"(?:(?:跑|运行|执行)?(?:单元|集成)?(?:测试|单测)(?:用|的?命令)?)\s*[:：]\s*"
+    r"(?P<command>`[^`]+`。?)$"
 )
 
 
@@ -436,7 +467,8 @@ _SAID_EN = re.compile(
 _SAID_ZH = re.compile(
     r"(?:(?:抱歉|不好意思|对不起|哦|啊)[，,。 ]*)*我(?:刚才|刚刚|刚|之前|前面)?"
     r"(?:说成|写成|打成|说的是|写的是)了?(?P<wrong>[^，,。；！!？?了]+)了?[，,。；](?:但|不过)?"
-    r"(?:我(?:的意思|想说的)|其实|实际上|应该|正确的?)(?:其实|应该)?是(?P<right>[^，,。；！!？?]+)[。！!]*$"
+    r"(?:我(?:的意思|想说的)|其实|实际上|应该|正确的?)(?:其实|应该)?是"
+    r"(?P<right>[^，,。；！!？?]+)[。！!]*$"
 )
 
 

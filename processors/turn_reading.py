@@ -17,6 +17,7 @@ import msgspec
 from memstream.processors import elisions
 from memstream.processors.announcements import announced, holds
 from memstream.processors.clauses import Speaker
+from memstream.processors.denials import denied
 from memstream.processors.facts import CLOSES, CONTRARY, TITLED, WITH_IT, Fact
 from memstream.processors.introductions import REACH
 from memstream.processors.plans import kind_of
@@ -66,6 +67,8 @@ class TurnReading:
             if not statement.facts and not correcting:
                 statement = self._elided(found, at, speaker, anchor) or statement
             read[place] = statement
+            if facts and not statement.facts:
+                statement = self._now_there(facts[-1][1], sentence, speaker, anchor) or statement
             if at and not statement.facts:
                 before = [each.text for each in found[max(0, at - REACH) : at]]
                 names = self._statements[language_of(sentence.text)].named(
@@ -131,6 +134,23 @@ class TurnReading:
         end = len(sentence.text)
         facts = tuple(msgspec.structs.replace(each, start=0, end=end) for each in said.facts)
         return msgspec.structs.replace(said, facts=facts)
+
+    def _now_there(
+        self, left: Fact, sentence: Sentence, speaker: Speaker, anchor: datetime | None
+    ) -> Statement | None:
+        """A home by "I'm in Lyon now", behind the one that was left: "I moved out of Paris." """
+        if (left.attribute, left.negative, left.subject) != ("residence", True, speaker.name):
+            return None
+        there = _THERE.match(sentence.text)
+        if there is None:
+            return None
+        text = f"I live in {there['where']}{there['rest']}"
+        said = self._statements["en"].read(
+            reworded(sentence, text), speaker, anchor, correcting=False
+        )
+        end = len(sentence.text)
+        facts = tuple(msgspec.structs.replace(each, start=0, end=end) for each in said.facts)
+        return msgspec.structs.replace(said, facts=facts) if facts else None
 
     def _without_slots_of(
         self, facts: list[tuple[Sentence, Fact]], right: Sequence[Fact]
@@ -240,7 +260,12 @@ class TurnReading:
         starts = {found[at].start for at in dead}
         for at in dead:
             left[at] = True
-        return [(sentence, fact) for sentence, fact in facts if sentence.start not in starts]
+        return [  # what denies an earlier joke is meant
+            (sentence, fact)
+            for sentence, fact in facts
+            if sentence.start not in starts
+            or (fact.withdraws and denied(sentence.text, language_of(sentence.text)))
+        ]
 
     def _without_ends_before_it(
         self, facts: list[tuple[Sentence, Fact]]
@@ -283,6 +308,9 @@ class TurnReading:
         return chosen[::-1]
 
 
+_THERE = re.compile(
+    r"I(?:['’]m| am)(?: now| currently)? in (?P<where>[A-Z][\w’' -]*?)(?P<rest>(?: now)?[.!]*)$"
+)
 _TAKES_BACK = re.compile(
     r"(?:(?:well|oh|no|hmm|sorry)[, ]+)*actually,? (?!.*\b(?:also|too|both)\b)"
     r"|(?:其实|实际上)(?!.*[也还])",

@@ -6,8 +6,8 @@ not what it stands for.
 """
 
 GATE = 4
-EXTRACT = 39
-RESOLVE = 17
+EXTRACT = 40
+RESOLVE = 18
 ENRICH = 1
 LEXEMES = 1
 """Raise it when any text could get other lexemes: stores built with another one must be rebuilt."""
