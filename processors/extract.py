@@ -571,7 +571,11 @@ def _never_was(assertion: Assertion) -> bool:
     return assertion.withdraws and _NEVER.search(assertion.quote) is not None
 
 
-_NEVER = re.compile(r"\bnever\b|没|^(?:actually|in fact|其实)", re.IGNORECASE)
+_NEVER = re.compile(
+    r"\bnever\b|没|^(?:actually|in fact|其实)"
+    r"(?!.{0,30}(?:misspoke|mistake|wrong|mixed up|说错|记错|口误))",
+    re.IGNORECASE,
+)
 
 
 def _denies(assertion: Assertion) -> bool:

@@ -343,7 +343,8 @@ def _waiting(memory: Memory, scope: Scope) -> str:
     for status, how in _UNDECIDED.items():
         found = len(memory.memories(scope, status=status))
         if found:
-            parts.append(f"{quantity(found, 'memory')} {how} (memories --status {status})")
+            shown_by = f"memstream memories --status {status}"
+            parts.append(f"{quantity(found, 'memory')} {how}, see {shown_by}")
     told = " and ".join(parts)
     return told and f"{told}; memstream review ID --approve --reviewer NAME admits one"
 

@@ -369,7 +369,7 @@ def _undecided(memory: Memory, scope: Scope, name: str) -> str:
         return waiting.popitem()[0]
     found, mend = "the gate neither held nor quarantined it", "see memstream memories --all"
     if waiting:
-        found, mend = f"{len(waiting)} events wait", f"name one: {', '.join(waiting)}"
+        found, mend = f"{quantity(len(waiting), 'event')} wait", f"name one: {', '.join(waiting)}"
     raise NotFound(f"review {name!r} in {scope.path}: {found}; mend: {mend}")
 
 

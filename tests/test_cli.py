@@ -221,7 +221,10 @@ def test_what_a_channel_says_waits_until_a_review_approves_it(
     for asking in (("memories",), ("recall", "how are the tests run?")):
         told = invoke(path, *asking, *scope)
         assert told.exit_code == 0
-        assert "1 memory held for review (memories --status pending_review)" in told.output
+        assert (
+            "1 memory held for review, see memstream memories --status pending_review"
+            in told.output
+        )
     decided = invoke(path, "review", name(path, scope), "--approve", "--reviewer", "ana", *scope)
     assert decided.exit_code == 0, decided.output
     found = json.loads(invoke(path, "memories", "--json", *scope).stdout)

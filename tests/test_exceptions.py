@@ -73,7 +73,7 @@ def test_a_habit_keeps_all_that_is_said_of_when(text: str, stands: set[str]) -> 
         ("I'm 30 percent done.", set()),
         ("我三十岁了。", {"age=30"}),
         ("我女儿今年五岁。", {"age=5"}),
-        ("我同事小李住在浦东。", {"residence=浦东"}),
+        ("我同事小李住在浦东。", {"colleague=小李", "residence=浦东"}),
     ],
 )
 def test_people_are_told_as_they_are(text: str, stands: set[str]) -> None:

@@ -147,6 +147,15 @@ def test_what_may_never_have_been_told_is_kept_as_said() -> None:
     assert kept.quote == "Actually, I'm not married."
 
 
+@pytest.mark.parametrize(
+    "slip", ["Actually I misspoke: I'm not allergic to figs.", "其实我说错了，我对无花果不过敏。"]
+)
+def test_what_owns_to_a_slip_is_not_kept_beside_what_it_takes_back(slip: str) -> None:
+    told = "I'm allergic to figs." if slip.isascii() else "我对无花果过敏。"
+    found = memories(turns(told, slip))
+    assert not [each for each in found if each.kind == "episode"]
+
+
 def test_what_is_told_of_a_detail_is_worded_as_it_was_named() -> None:
     assert [each.text for each in memories(turns("我的车牌号是沪A12345。"))] == [
         "用户的车牌号是沪A12345。"
