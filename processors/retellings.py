@@ -122,7 +122,8 @@ def _lost(found: re.Match[str]) -> str:
 
 
 def _served(found: re.Match[str]) -> str:
-    return f"I like {found['how']} {found['what']}{found['rest']}"
+    how = re.sub(r",? and |, ", " ", found["how"])
+    return f"I like {how} {found['what']}{found['rest']}"
 
 
 def _served_with(found: re.Match[str]) -> str:
@@ -149,6 +150,12 @@ def _since(found: re.Match[str]) -> str:
     return f"I have lived in {found['where']} since {found['when']}{found['rest']}"
 
 
+_HOW = (
+    r"(?:black|white|strong|weak|hot|iced|cold|sweet|unsweetened|plain|decaf|neat|scrambled|fried"
+    r"|poached|boiled|soft-boiled|hard-boiled|sunny side up|rare|medium|medium rare|medium well"
+    r"|well done|spicy|mild|crispy|crunchy|al dente|chilled|room temperature|sparkling|still|raw"
+    r"|grilled|roasted|baked|salty|dry|red)"
+)
 _SERVED = (
     r"(?:[Ii] (?:really |usually |always |only )?(?:like|love|prefer|take|drink|eat) my"
     r" (?P<what>coffee|tea|espresso|cocoa|steaks?|burgers?|eggs|toast|pasta|soups?|curry|curries"
@@ -213,13 +220,7 @@ _FORMS_EN: tuple[_Form, ...] = (
     ),
     (
         frozenset(("my",)),
-        re.compile(
-            rf"{_SERVED}) (?P<how>black|white|strong|weak|hot|iced|cold|sweet|unsweetened|plain"
-            r"|decaf|neat|scrambled|fried|poached|boiled|soft-boiled|hard-boiled|sunny side up|rare"
-            r"|medium|medium rare|medium well|well done|spicy|mild|crispy|crunchy|al dente|chilled"
-            r"|room temperature|sparkling|still|raw|grilled|roasted|baked|salty|dry|red)"
-            r"(?P<rest>[.!]*)$"
-        ),
+        re.compile(rf"{_SERVED}) (?P<how>{_HOW}(?:(?:,|,? and) {_HOW})?)(?P<rest>[.!]*)$"),
         _served,
     ),
     (
