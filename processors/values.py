@@ -217,8 +217,13 @@ def _employers(region: Region) -> list[Value]:
         return []
     if start == 0 and not region.raw[0].islower():
         return []
-    value = _thing(region)
-    return [value] if value is not None and len(norm) <= 6 else []
+    when = next((at for at in range(start + 1, len(norm)) if norm[at] in _AT_TIMES), len(norm))
+    value = _thing(region.part(0, when))
+    return [value] if value is not None and when <= 6 else []
+
+
+_AT_TIMES = frozenset(("on", "every", "during"))
+"""Words behind a kind of work place that tell when: "a bakery on Saturdays"."""
 
 
 def _chinese_employer(region: Region) -> list[Value]:

@@ -73,6 +73,9 @@ def test_a_habit_keeps_all_that_is_said_of_when(text: str, stands: set[str]) -> 
         ("I'm 30 percent done.", set()),
         ("我三十岁了。", {"age=30"}),
         ("我女儿今年五岁。", {"age=5"}),
+        ("I work at the museum on Saturdays.", {"employer=museum"}),
+        ("I work at a cafe every morning.", {"employer=cafe"}),
+        ("I work at a shop on Main Street.", {"employer=shop"}),
         ("我同事小李住在浦东。", {"colleague=小李", "residence=浦东"}),
     ],
 )
