@@ -1,5 +1,6 @@
 """What a turn announces as not its speaker's own words: a text to translate or to mend, a mail that
-was received, what somebody wrote, sentences of which one is to be chosen.
+was received, what somebody wrote, sentences of which one is to be chosen; and what shows by its form
+that it was pasted: a letter, the lines of a talk.
 
 What stands after the colon in the same clause is silenced with the clause; here is told where the
 announced text goes on, in further sentences and lines. Nothing tells where it ends, so it goes on
@@ -105,22 +106,98 @@ def _chosen_from(text: str) -> list[tuple[int, int]]:
     return items if len(items) > 1 else []
 
 
+_NOBODY = r"(?!(?:there|chat|gpt|chatgpt|claude|ai|assistant|bot|gemini|copilot|siri|diary|journal|you)\b)"
+_DEAR = re.compile(
+    rf"^[ \t]*dear {_NOBODY}[^\n,:.!?]{{2,40}}(?:\. [^\n,:.!?]{{2,30}})?[,:]"
+    r"|^[ \t]*(?:尊敬|敬爱|亲爱)的(?!日记|AI|小?助手|机器人|Claude|GPT|ChatGPT)[^\n:：，,。]{1,16}[:：]",
+    re.IGNORECASE | re.MULTILINE,
+)
+_HELLO = re.compile(
+    rf"^[ \t]*(?:hi|hello|hey|good (?:morning|afternoon|evening)) {_NOBODY}[^\n,:.!?]{{2,40}},",
+    re.IGNORECASE | re.MULTILINE,
+)
+_SIGNED = re.compile(
+    r"(?:^|(?<=[.!?]))[ \t]*(?i:(?:kind|best|warm|many) (?:regards|wishes)|regards|sincerely|love|cheers"
+    r"|(?:with|lots of) love|best|yours(?: \w+)?|hugs),(?:[ \t]|\s*\n)[ \t]*[A-Z][\w. ]{,30}\s*$",
+    re.MULTILINE,
+)
+_SIGNS_OF_LETTERS = (
+    "ear ",
+    "的",
+    "egards",
+    "incerely",
+    "ove,",
+    "heers",
+    "est,",
+    "ishes",
+    "ours",
+    "ugs,",
+)
+
+
+def _letter(text: str) -> int:
+    """Where a letter begins: "Dear Ms Berg,", or "Hi Anna," with a name under it at its end. The end
+    of the text for none; a diary and an assistant are written to by the speaker."""
+    if not any(each in text for each in _SIGNS_OF_LETTERS):
+        return len(text)
+    match = _DEAR.search(text)
+    if match is None:
+        match = _HELLO.search(text)
+        if match is None or _SIGNED.search(text, match.end()) is None:
+            return len(text)
+    return match.start()
+
+
+_TOPICS = (
+    r"(?!(?:Me|Myself|Note|Notes|Also|About|Hi|Hello|Hey|Well|So|Okay|Ok|Yes|No|Sorry|Thanks|Please"
+    r"|Remember|Remind|Update|Edit|Info|Background|Context|Fact|Facts|Fun|Quick|Correction"
+    r"|Clarification|Reminder|Disclaimer|Warning|Problem|Issue|Question|Request|Task|Goal|Error|Bug"
+    r"|Summary|Situation|Answer|Story|Truth|Work|Job|Home|Family|Diet|Health|Food|Personal|Location"
+    r"|Bio|Intro|Introduction|Profile|Name|Age|Hobby|Hobbies|Preference|Preferences|Status|Today|Now"
+    r"|Currently|Day|Week|FYI|PS|BTW|TLDR)\b)"
+)
+_TALK = re.compile(
+    rf"^[ \t*_-]*(?:(?:Dr|Mr|Mrs|Ms|Prof)\.? )?{_TOPICS}[A-Z][\w'’-]*(?: [A-Z][\w'’.-]*){{,2}}"
+    r"[*_]*:[*_]*[ \t]+(?i:(?:hi|hello|hey|yes|no|yeah|sure|well|oh|ok|okay|thanks)\b[^.!?,\n]{,30}"
+    r"[.!?,] ?){,2}(?=(?i:i|my|we|our)\b)"
+    r"|^[ \t]*(?:[小老阿][^\W\da-zA-Z的是]{1,2}|[李王张刘陈杨赵黄周吴徐孙马朱胡林郭何高罗郑梁谢宋唐许韩冯邓曹彭]"
+    r"[^\W\da-zA-Z的是]{1,2}|[甲乙丙丁]|[妈爸哥姐]{2}|老[妈爸公婆师板]|客户|顾客|患者|用户|嘉宾|主持人|面试官|医生)"
+    r"[:：](?:你好|您好|嗨|哈喽|是的|好的|嗯)?[，,。！! ]*(?=我)",
+    re.MULTILINE,
+)
+"""The line of a talk: who speaks, and what they say of themselves."""
+
+
+def _lines(text: str, pattern: re.Pattern[str]) -> Iterator[tuple[int, int]]:
+    for match in pattern.finditer(text):
+        line_end = text.find("\n", match.end())
+        yield match.start(), len(text) if line_end < 0 else line_end
+
+
 def announced(text: str) -> list[tuple[int, int]]:
     """The [start, end) ranges of a turn that are announced as somebody else's words, in order;
     none reaches into the next."""
     compared = _chosen_from(text)
     if compared:
         return compared
+    begun = _letter(text)
     forms: Sequence[re.Pattern[str]] = _ANNOUNCED
     if ":" not in text and "：" not in text and "--" not in text:
         if _POINTS.search(text) is None:
-            return []
+            return [(begun, len(text))] if begun < len(text) else []
         forms = (_SHOWN,)
-    begun = min((m.end() for form in forms if (m := form.search(text))), default=len(text))
+    begun = min(
+        begun, *(len(text) if (m := form.search(text)) is None else m.end() for form in forms)
+    )
     labelled = _LABELLED.search(text)
     if labelled is not None:
         begun = min(begun, labelled.start())
-    found = [(start, min(end, begun)) for start, end in _said(text) if start < begun]
+    said = sorted((*_said(text), *_lines(text, _TALK)))
+    found: list[tuple[int, int]] = []
+    for start, end in said:
+        start = max(start, found[-1][1] if found else 0)
+        if start < begun and start < end:
+            found.append((start, min(end, begun)))
     return [*found, (begun, len(text))] if begun < len(text) else found
 
 

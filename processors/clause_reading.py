@@ -28,7 +28,7 @@ from memstream.processors.clauses_zh import chinese_clauses
 from memstream.processors.dates import find_dates
 from memstream.processors.facts import CONTRARY, ONE_PARTED, Fact, over_with
 from memstream.processors.moments import birthday
-from memstream.processors.names import NOT_CALLED, is_name_like
+from memstream.processors.names import NOT_CALLED, is_name_like, relation_of
 from memstream.processors.qualifiers import frequency, is_qualified, often_apart, set_apart
 from memstream.processors.regions import Value
 from memstream.processors.rule_files import Rule
@@ -143,15 +143,15 @@ class SentenceReading:
         for match, names in self._in_passing():
             clause = self._clause_at(match.start())
             attribute = self._book.relations.get(match.group("relation").lower(), "")
-            quoted = any(a <= match.start() < b for a, b in self._sentence.quotes)
-            if clause is None or not clause.alive or quoted or not attribute:
+            places = (match.start(), match.end() - 1)
+            if clause is None or not clause.alive or not attribute or self._is_taken(places):
                 continue
             described = self._text[match.start() : match.start("relation")]
             wished = aspects.is_naming(self._text[: match.start()])
             if wished or aspects.is_former(described, attribute):
                 continue
             told = {fact.value for fact in [*known, *found] if fact.attribute == attribute}
-            relation = self._relation(described, match["relation"])
+            relation = relation_of(described, match["relation"], self._book)
             found += [
                 Fact(
                     rule=self._naming(_RELATION, attribute, relation), attribute=attribute,
@@ -165,11 +165,10 @@ class SentenceReading:
             ]  # fmt: skip
         return found
 
-    def _relation(self, described: str, relation: str) -> str:
-        """A relation as subjects name it: with what sets it apart ("older brother")."""
-        known = self._book.phrase_list("relation_adjectives")
-        kept = [each for each in described.lower().split() if known.length_at([each], 0) == 1]
-        return " ".join([*kept, relation.lower()])
+    def _is_taken(self, places: Sequence[int]) -> bool:
+        """Whether a quotation or a date holds one of some places of the sentence."""
+        taken = [(each.start_char, each.end_char) for x in self.clauses for each in x.dates]
+        return any(a <= at < b for a, b in (*self._sentence.quotes, *taken) for at in places)
 
     def _in_passing(self) -> Iterator[tuple[re.Match[str], list[str]]]:
         """Where somebody related to the speaker is named, and the names."""
@@ -422,11 +421,13 @@ class SentenceReading:
         if rule.negative != "needs" and clause.negated == (rule.polarity == "negative"):
             return False
         now = endings.is_for_now(rule, clause, self._anchor, self._book.language)
-        if is_qualified(rule):
-            return now and rule.attribute in ("habit", "employer", "residence")
         words = self._words
         at = next((at for at in range(len(words)) if words.start[at] >= value.end), len(words))
-        if clause.qualifier or clause.sometimes or qualifier_at(self._book, words, at)[1]:
+        apart, length = qualifier_at(self._book, words, at)
+        if is_qualified(rule):
+            at_times = length > 0 and not apart and rule.attribute == "employer"
+            return at_times or (now and rule.attribute in ("habit", "employer", "residence"))
+        if clause.qualifier or clause.sometimes or length:
             return True
         if endings.must_be_whole(rule, clause) and not self._ends_there(clause.words, value):
             return True

@@ -44,6 +44,7 @@ from memstream.processors.dates_en_absolute import (
     year_word,
 )
 from memstream.processors.dates_en_holidays import HOLIDAY_STARTS
+from memstream.processors.dates_en_names import is_a_name
 from memstream.processors.dates_en_reader import Points, Rule, vague
 from memstream.processors.dates_en_relative import (
     counted,
@@ -161,7 +162,7 @@ def find(text: str) -> list[Expression]:
         listed = _listed(points, i, found) if at is None else _later(points, i, at, found)
         if listed is not None:
             at = listed
-        if at is None:
+        if at is None or (at.end == i + 1 and is_a_name(tokens, i)):
             i += 1
             continue
         located = _located(tokens, i, at, found[-1].end if found else 0)

@@ -259,7 +259,8 @@ _CALENDAR_NAME = re.compile(r"农历|阴历|旧历|夏历|阳历|公历|新历")
 
 
 _NEW_YEAR_DAY = re.compile(rf"大年(?P<n>初[一二三四五六七八九十]|{LUNAR_DAY})")
-_WEEKDAY = re.compile(rf"{WEEK}(?P<n>{DAY_CHARS})")
+_NAMED_YI = "(?!(?<=周一)[鸣帆航凡诺涵轩彤菲鹏峰楠宸铭恒卓])"  # somebody called 周一鸣
+_WEEKDAY = re.compile(rf"{WEEK}(?P<n>{DAY_CHARS}){_NAMED_YI}")
 _PART = "(?:早上|上午|中午|下午|傍晚|晚上|晚)?"
 _OF_MANY = re.compile(  # 每周二、周四; 隔周的周三
     rf"(?:每|逢|隔|单|双)个?(?:{WEEK}{DAY_CHARS}?{_PART}(?:[、和与及跟到至,，/的]|还有|以及|或者?))+$"

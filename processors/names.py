@@ -1,4 +1,5 @@
-"""Whether a capitalised word may be somebody's name, by the lists of words that are none."""
+"""Whether a capitalised word may be somebody's name, by the lists of words that are none, and how
+somebody is called who is named."""
 
 from __future__ import annotations
 
@@ -25,3 +26,10 @@ def is_name_like(name: str, book: Rulebook, *, apart: Sequence[str] = _NOT_INTRO
     if any(book.phrase_list(each).anywhere(words) for each in apart):
         return False
     return not any(_ADJECTIVE.fullmatch(word) for word in words)
+
+
+def relation_of(described: str, relation: str, book: Rulebook) -> str:
+    """A relation as subjects name it: with what sets it apart ("older brother")."""
+    known = book.phrase_list("relation_adjectives")
+    kept = [each for each in described.lower().split() if known.length_at([each], 0) == 1]
+    return " ".join([*kept, relation.lower()])

@@ -191,6 +191,21 @@ def capital_length(region: Region, start: int) -> int:
     return at - start
 
 
+def time_of_day(region: Region) -> int:
+    """Where a time of day begins that ends an English value: "a bakery in the mornings"."""
+    norm, end = region.norm, region.end - region.start
+    if end < 3 or norm[-1] not in region.book.lists["parts_of_day"]:
+        return end
+    for before in _BEFORE_PARTS_OF_DAY:
+        begin = end - 1 - len(before)
+        if begin > 0 and norm[begin : end - 1] == before:
+            return begin
+    return end
+
+
+_BEFORE_PARTS_OF_DAY = (["in", "the"], ["at"], ["during", "the"], ["late", "at"])
+
+
 def determiners(region: Region) -> int:
     count = 0
     determiners = region.book.phrase_list("determiners")

@@ -23,6 +23,7 @@ from memstream.processors.regions import (
     capital_length,
     determiners,
     parts,
+    time_of_day,
 )
 from memstream.processors.rule_files import Rule
 from memstream.processors.rules import Rulebook
@@ -43,7 +44,7 @@ def read_values(
     return _READERS[kind](region)
 
 
-_ONE_BY_ONE = frozenset(("place", "employer", "job", "company"))
+_ONE_BY_ONE = frozenset(("place", "town", "employer", "job", "company"))
 """Kinds whose reader reads one value, so that a list is read item by item."""
 
 
@@ -51,7 +52,7 @@ def _one_by_one(region: Region, kind: str) -> list[Value]:
     """The values of "X and Y", in which every item looks like the first; else that of the whole."""
     reader = _READERS[kind]
     found: list[Value] = []
-    items = alternates(region, commas=kind != "place")
+    items = alternates(region, commas=kind not in ("place", "town"))
     for item in items if len(items) > 1 else ():
         values = reader(item)
         alike = kind == "job" or _shape(item) == _shape(items[0])
@@ -73,6 +74,8 @@ def _things(region: Region) -> list[Value]:
     """Noun or verb phrases: "green tea", "hiking in the hills", "爬山"."""
     if region.cut_by in _RELATIVE:
         return []
+    if region.rule.attribute == "likes" and _is_plain(region):
+        region = region.part(0, time_of_day(region))
     found: list[Value] = []
     for part in parts(region) if region.rule.many else [region]:
         value = _thing(part)
@@ -85,6 +88,13 @@ def _things(region: Region) -> list[Value]:
 _RELATIVE = frozenset("who whom whose which that where when whether if how what why".split())
 _LONGEST_THING = 9
 _LONGEST_CHINESE_THING = 14
+
+
+def _is_plain(region: Region) -> bool:
+    """Whether a time of day says when an English thing is liked, and does not belong to it:
+    "driving at night" and "the city at night" are more than driving and the city."""
+    first = region.norm[0]
+    return region.book.language == "en" and first != "the" and not first.endswith("ing")
 
 
 def _thing(region: Region) -> Value | None:
@@ -175,6 +185,13 @@ def _places(region: Region) -> list[Value]:
     return [msgspec.structs.replace(found, reason=region.reason)]
 
 
+def _towns(region: Region) -> list[Value]:
+    """A place that is known as one: who moved "from Roche to Lonza" moved no home."""
+    found = _places(region)
+    known = region.book.phrase_list("places")
+    return found if found and known.anywhere(region.norm) else []
+
+
 def _chinese_place(region: Region) -> list[Value]:
     """A place without how long ("东京三年" is Tokyo) and what it is to the speaker: 老家成都."""
     value = _thing(region)
@@ -217,7 +234,8 @@ def _employers(region: Region) -> list[Value]:
         return []
     if start == 0 and not region.raw[0].islower():
         return []
-    when = next((at for at in range(start + 1, len(norm)) if norm[at] in _AT_TIMES), len(norm))
+    last = time_of_day(region)
+    when = next((at for at in range(start + 1, last) if norm[at] in _AT_TIMES), last)
     value = _thing(region.part(0, when))
     return [value] if value is not None and when <= 6 else []
 
@@ -549,6 +567,7 @@ _READERS: dict[str, Callable[[Region], list[Value]]] = {
     "thing": _things,
     "name": _names,
     "place": _places,
+    "town": _towns,
     "employer": _employers,
     "job": _jobs,
     "action": _actions,
