@@ -166,7 +166,7 @@ _CLOCK = re.compile(
     r"|(?:上午|下午|早上|晚上|中午|凌晨|夜里)?[\d一二三四五六七八九十两]{1,3}点(?:半|钟|[\d一二三四五六七八九十]{1,3}分?)?",
     re.IGNORECASE,
 )
-_CERTAIN = frozenset(("employer", "company", "name", "job", "place", "pet"))
+_CERTAIN = frozenset(("employer", "company", "firm", "name", "job", "place", "pet"))
 """Kinds of which a value that is surely of another kind is none."""
 _HERE = "\N{WHITE SQUARE}"
 _COUNTED_ATTRIBUTES = frozenset(("age", "birthday", "children", "wake_time", "sleep_time"))

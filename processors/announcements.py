@@ -1,6 +1,6 @@
 """What a turn announces as not its speaker's own words: a text to translate or to mend, a mail that
-was received, what somebody wrote, sentences of which one is to be chosen; and what shows by its form
-that it was pasted: a letter, the lines of a talk.
+was received, what somebody wrote, sentences of which one is to be chosen; and what shows by its
+form that it was pasted: a letter, the lines of a talk.
 
 What stands after the colon in the same clause is silenced with the clause; here is told where the
 announced text goes on, in further sentences and lines. Nothing tells where it ends, so it goes on
@@ -106,10 +106,14 @@ def _chosen_from(text: str) -> list[tuple[int, int]]:
     return items if len(items) > 1 else []
 
 
-_NOBODY = r"(?!(?:there|chat|gpt|chatgpt|claude|ai|assistant|bot|gemini|copilot|siri|diary|journal|you)\b)"
+_NOBODY = (
+    r"(?!(?:there|chat|gpt|chatgpt|claude|ai|assistant|bot|gemini|copilot"
+    r"|siri|diary|journal|you)\b)"
+)
 _DEAR = re.compile(
     rf"^[ \t]*dear {_NOBODY}[^\n,:.!?]{{2,40}}(?:\. [^\n,:.!?]{{2,30}})?[,:]"
-    r"|^[ \t]*(?:尊敬|敬爱|亲爱)的(?!日记|AI|小?助手|机器人|Claude|GPT|ChatGPT)[^\n:：，,。]{1,16}[:：]",
+    r"|^[ \t]*(?:尊敬|敬爱|亲爱)的(?!日记|AI|小?助手|机器人|Claude|GPT|ChatGPT)"
+    r"[^\n:：，,。]{1,16}[:：]",
     re.IGNORECASE | re.MULTILINE,
 )
 _HELLO = re.compile(
@@ -117,8 +121,9 @@ _HELLO = re.compile(
     re.IGNORECASE | re.MULTILINE,
 )
 _SIGNED = re.compile(
-    r"(?:^|(?<=[.!?]))[ \t]*(?i:(?:kind|best|warm|many) (?:regards|wishes)|regards|sincerely|love|cheers"
-    r"|(?:with|lots of) love|best|yours(?: \w+)?|hugs),(?:[ \t]|\s*\n)[ \t]*[A-Z][\w. ]{,30}\s*$",
+    r"(?:^|(?<=[.!?]))[ \t]*(?i:(?:kind|best|warm|many) (?:regards|wishes)|regards|sincerely|love"
+    r"|cheers|(?:with|lots of) love|best|yours(?: \w+)?|hugs),"
+    r"(?:[ \t]|\s*\n)[ \t]*[A-Z][\w. ]{,30}\s*$",
     re.MULTILINE,
 )
 _SIGNS_OF_LETTERS = (
@@ -136,8 +141,8 @@ _SIGNS_OF_LETTERS = (
 
 
 def _letter(text: str) -> int:
-    """Where a letter begins: "Dear Ms Berg,", or "Hi Anna," with a name under it at its end. The end
-    of the text for none; a diary and an assistant are written to by the speaker."""
+    """Where a letter begins: "Dear Ms Berg,", or "Hi Anna," with a name at its end. The end of the
+    text for none; a diary and an assistant are written to by the speaker."""
     if not any(each in text for each in _SIGNS_OF_LETTERS):
         return len(text)
     match = _DEAR.search(text)
@@ -160,9 +165,10 @@ _TALK = re.compile(
     rf"^[ \t*_-]*(?:(?:Dr|Mr|Mrs|Ms|Prof)\.? )?{_TOPICS}[A-Z][\w'’-]*(?: [A-Z][\w'’.-]*){{,2}}"
     r"[*_]*:[*_]*[ \t]+(?i:(?:hi|hello|hey|yes|no|yeah|sure|well|oh|ok|okay|thanks)\b[^.!?,\n]{,30}"
     r"[.!?,] ?){,2}(?=(?i:i|my|we|our)\b)"
-    r"|^[ \t]*(?:[小老阿][^\W\da-zA-Z的是]{1,2}|[李王张刘陈杨赵黄周吴徐孙马朱胡林郭何高罗郑梁谢宋唐许韩冯邓曹彭]"
-    r"[^\W\da-zA-Z的是]{1,2}|[甲乙丙丁]|[妈爸哥姐]{2}|老[妈爸公婆师板]|客户|顾客|患者|用户|嘉宾|主持人|面试官|医生)"
-    r"[:：](?:你好|您好|嗨|哈喽|是的|好的|嗯)?[，,。！! ]*(?=我)",
+    r"|^[ \t]*(?:[小老阿][^\W\da-zA-Z的是]{1,2}"
+    r"|[李王张刘陈杨赵黄周吴徐孙马朱胡林郭何高罗郑梁谢宋唐许韩冯邓曹彭]"
+    r"[^\W\da-zA-Z的是]{1,2}|[甲乙丙丁]|[妈爸哥姐]{2}|老[妈爸公婆师板]|客户|顾客|患者|用户|嘉宾|主持人"
+    r"|面试官|医生)[:：](?:你好|您好|嗨|哈喽|是的|好的|嗯)?[，,。！! ]*(?=我)",
     re.MULTILINE,
 )
 """The line of a talk: who speaks, and what they say of themselves."""

@@ -6,9 +6,9 @@ from memstream.processors.dates_en_words import MONTHS, WEEKDAYS, Tokens
 
 _WHOSE = frozenset("my our his her their your".split())
 _PEOPLE = frozenset(
-    "daughter son wife husband sister brother mother mom mum father dad partner girlfriend boyfriend"
-    " fiancee fiance friend niece nephew cousin aunt uncle granddaughter grandson stepdaughter"
-    " stepson roommate flatmate colleague coworker boss baby girl boy".split()
+    "daughter son wife husband sister brother mother mom mum father dad partner girlfriend"
+    " boyfriend fiancee fiance friend niece nephew cousin aunt uncle granddaughter grandson"
+    " stepdaughter stepson roommate flatmate colleague coworker boss baby girl boy".split()
 )
 _ANIMALS = frozenset("dog cat puppy kitten horse rabbit parrot hamster bird pony".split())
 _NOT_BEHIND_NAMES = frozenset("to through till until morning afternoon evening night".split())
@@ -18,8 +18,8 @@ _OPENS = frozenset(
 
 
 def is_a_name(tokens: Tokens, at: int) -> bool:
-    """Whether the single word at a token, read as a date, is a name. What somebody does on a day
-    stands behind its verb ("my sister called Monday"), a name before it ("my sister June called")."""
+    """Whether the single word at a token, read as a date, is a name. The day on which somebody does
+    it stands behind the verb ("my sister called Monday"), a name before it."""
     words = tokens.words
     if at < 2 or not tokens.capital(at) or words[at] not in MONTHS.keys() | WEEKDAYS.keys():
         return False

@@ -46,6 +46,7 @@ _OF_KINDS: Mapping[str, frozenset[str]] = {
     "pet": frozenset(("animal",)),
     "employer": frozenset(("tool", "car", "written")),
     "company": frozenset(("tool", "car", "written")),
+    "firm": frozenset(("tool", "car", "written")),
 }
 _EATEN = frozenset(("food", "drink"))
 _OF_TOPICS: Mapping[str, frozenset[str]] = {

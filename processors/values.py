@@ -44,7 +44,7 @@ def read_values(
     return _READERS[kind](region)
 
 
-_ONE_BY_ONE = frozenset(("place", "town", "employer", "job", "company"))
+_ONE_BY_ONE = frozenset(("place", "town", "employer", "job", "company", "firm"))
 """Kinds whose reader reads one value, so that a list is read item by item."""
 
 
@@ -530,6 +530,13 @@ def _companies(region: Region) -> list[Value]:
     return _names(region)
 
 
+def _firms(region: Region) -> list[Value]:
+    """A company that is joined and left, and nothing of which one is only a member."""
+    if region.book.phrase_list("not_firms").anywhere(region.norm):
+        return []
+    return _companies(region)
+
+
 def _schools(region: Region) -> list[Value]:
     """A school by name: it says so, or it is an acronym."""
     if region.book.language == "zh":
@@ -580,6 +587,7 @@ _READERS: dict[str, Callable[[Region], list[Value]]] = {
     "habit": _habits,
     "former_habit": _former_habits,
     "company": _companies,
+    "firm": _firms,
     "pet": _pets,
     "car": _cars,
     "school": _schools,

@@ -47,6 +47,25 @@ TABLE: list[tuple[str, set[str]]] = [
     ("I'm visiting my sister June 5.", set()),
     ("I'm seeing my daughter April 10 at noon.", set()),
     ("I met my brother Monday.", set()),
+    # figures of speech
+    ("I'm basically a doctor at this point.", set()),
+    ("I basically live in Turin.", {"residence=Turin"}),
+    ("I live in Excel.", set()),
+    ("I work for peanuts.", set()),
+    # what stands in the talk before
+    ("I prefer the second one.", set()),
+    ("I prefer option B.", set()),
+    ("I like option trading.", {"likes=option trading"}),
+    ("I like the second version better.", set()),
+    ("I like the film version.", {"likes=film version"}),
+    ("I don't like the tone of the second paragraph.", set()),
+    ("I moved to Chapter 3.", set()),
+    # members are no employees
+    ("I joined Tinder.", set()),
+    ("I joined Gold's Gym.", set()),
+    ("I quit Twitter.", set()),
+    ("I joined Volvo.", {"employer=Volvo"}),
+    ("I quit Volvo last month.", {"-employer=Volvo", "-job_title="}),
 ]  # fmt: skip
 
 
