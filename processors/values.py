@@ -553,20 +553,7 @@ def _schools(region: Region) -> list[Value]:
     return [region.part(start, start + length).value()]
 
 
-_CHINESE_SCHOOLS = (
-    "大学",
-    "学院",
-    "中学",
-    "高中",
-    "小学",
-    "学校",
-    "北大",
-    "清华",
-    "复旦",
-    "浙大",
-    "交大",
-    "一中",
-)
+_CHINESE_SCHOOLS = tuple("大学 学院 中学 高中 小学 学校 北大 清华 复旦 浙大 交大 一中".split())
 _SCHOOLS = frozenset("university college school institute academy polytechnic tech".split())
 
 
