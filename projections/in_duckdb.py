@@ -375,16 +375,18 @@ def _remove_earlier_attempts(
         seen.add(place)
     if not again:
         return
-    # On Kafka what is made anew after an erasure stands where the request does, beside others.
+    # On Kafka what is made anew after an erasure stands where the request does, beside others,
+    # or one place before it: an event of another scope is there, which may have the same id.
     places = sorted(again)
     removed = connection.execute(
         "WITH places AS (SELECT unnest($1::INTEGER[]) AS log_partition,"
         " unnest($2::BIGINT[]) AS log_offset)"
-        " DELETE FROM events USING (SELECT log_partition, log_offset, id, max(seq) AS seq"
+        " DELETE FROM events USING (SELECT log_partition, log_offset, scope, id, max(seq) AS seq"
         " FROM events SEMI JOIN places USING (log_partition, log_offset)"
-        " GROUP BY log_partition, log_offset, id) AS kept"
+        " GROUP BY log_partition, log_offset, scope, id) AS kept"
         " WHERE events.log_partition = kept.log_partition"
-        " AND events.log_offset = kept.log_offset AND events.id = kept.id"
+        " AND events.log_offset = kept.log_offset"
+        " AND events.scope = kept.scope AND events.id = kept.id"
         " AND events.seq < kept.seq RETURNING events.seq",
         [[at[0] for at in places], [at[1] for at in places]],
     ).fetchall()

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
@@ -30,6 +30,10 @@ STALLED_S = 120
 """Workers that are at work have done something in every partition by then, a long erasure apart."""
 
 
+Sql = Callable[[str], tuple[Sequence[str], Sequence[tuple[Any, ...]]]]
+"""Answers a query on the analytics: names of columns, and rows."""
+
+
 class Waiting(NamedTuple):
     """Events of one partition of which no bundle of memories has come yet, and since when nothing
     came: seconds since 1970 of the last bundle, or of the first event that waits."""
@@ -39,9 +43,9 @@ class Waiting(NamedTuple):
 
 
 def examined_cluster(host: ClusterHost) -> Diagnosis:
-    """The checks of topics, keys, workers, index, projector and erasures, and the balance of the
-    analytics in the host's directory, which another process may be projecting. An event that was
-    sent twice counts once; messages that are no events are dead letters without a row.
+    """The checks of topics, keys, workers, index, projector, losses and erasures, and the balance
+    of the analytics in the host's directory, which another process may be projecting. An event that
+    was sent twice counts once; messages that are no events are dead letters without a row.
 
     Raises ``NotOnKafka`` where there are no analytics.
     """
@@ -59,6 +63,7 @@ def examined_cluster(host: ClusterHost) -> Diagnosis:
             host.worker_error() or f"{quantity(behind, 'event')} behind the log",
             "see the projector's log" if host.worker_error() else "",
         ),
+        _check("losses", lambda: losses(host.sql), "rebuild the analytics from the topic"),
         _check(
             "erasures",
             lambda: _unfinished(host),
@@ -146,6 +151,14 @@ def _index(host: ClusterHost) -> Check:
         return _check("index", damage, "rebuild the index from the topic")
     except LeaseHeld as error:
         return Check("index", True, f"not examined: {error}")
+
+
+def losses(sql: Sql) -> str:
+    """What the analytics lack, in words: every event has a row there, also one that was rejected or
+    erased, and its decision beside it."""
+    _, rows = sql("SELECT count(*) FROM silent_loss WHERE problem = 'decision without an event'")
+    lost = int(rows[0][0])
+    return f"{quantity(lost, 'event')} missing from the analytics" if lost else ""
 
 
 def _unfinished(host: ClusterHost) -> str:

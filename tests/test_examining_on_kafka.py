@@ -1,4 +1,4 @@
-"""What ``doctor`` tells of workers that stand still."""
+"""What ``doctor`` tells of workers that stand still, and of what is missing."""
 
 from __future__ import annotations
 
@@ -13,7 +13,10 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 from kafka_installation import USERS, Installation, installed, load
 
-from memstream.service.cluster_examining import STALLED_S, Waiting, workers
+from memstream.projections.in_duckdb import DuckIndex
+from memstream.projections.projection import Generation
+from memstream.projections.scripted import plain_steps
+from memstream.service.cluster_examining import STALLED_S, Waiting, losses, workers
 from memstream.service.memory import Memory
 from memstream.streams.clock import ManualClock
 
@@ -40,6 +43,19 @@ def test_the_partition_that_stands_still_longest_is_named() -> None:
     assert "13 events behind the log; 5 events of partition 2 wait" in found.detail
     assert "nothing has come for 900 s" in found.detail
     assert "generation g" in found.mend
+
+
+@pytest.mark.parametrize("lost", [0, 1, 3])
+def test_events_that_are_missing_from_the_analytics_are_told(tmp_path: Path, lost: int) -> None:
+    duck = DuckIndex.open(tmp_path / "analytics.duckdb", Generation("pipe", "none", "1"))
+    duck.apply(plain_steps(5))
+    with duck.reading() as connection:
+        connection.execute("DELETE FROM events WHERE seq <= ?", [lost])
+        connection.commit()
+    told = losses(duck.sql)
+    duck.close()
+    assert (told.split(" event")[0] == str(lost)) is bool(lost)
+    assert ("missing from the analytics" in told) is bool(lost)
 
 
 def test_doctor_sees_that_no_worker_works(installation: Installation) -> None:

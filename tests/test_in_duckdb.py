@@ -124,6 +124,29 @@ class TestApply:
         assert rows(index, "SELECT seq FROM contexts") == [(3,)]
         assert set(rows(index, "SELECT seq FROM context_items")) == {(3,)}
 
+    @pytest.mark.parametrize("cut", [0, 1, 2, 3])
+    @pytest.mark.parametrize("kind", ["context.served", "turn.recorded"])
+    def test_an_event_of_another_scope_is_no_earlier_attempt(
+        self, index: DuckIndex, kind: str, cut: int
+    ) -> None:
+        """What is made anew after an erasure may come to stand where another scope's event does,
+        and ids are unique within a scope only."""
+        story = Story()
+        for number, scope in enumerate((ANN, BOB, BOB)):
+            if kind == "turn.recorded":
+                story.turn(f"sentence {number}", when=at(1), scope=scope, event_id="e1")
+            else:
+                item = ServedItem("m1", 1, 1, 0.9)
+                data = ContextServed(query=f"{number}?", items=(item,))
+                story.add(data, kind, when=at(1), scope=scope, event_id="e1")
+        steps = [msgspec.structs.replace(each, partition=0, offset=4) for each in story.steps]
+        index.apply(steps[:cut])
+        index.apply(steps[cut:])
+        found = rows(index, "SELECT scope, event, seq, outcome FROM captured ORDER BY seq")
+        assert found == [(ANN, "e1", 1, "stored"), (BOB, "e1", 3, "stored")]
+        if kind == "context.served":
+            assert rows(index, "SELECT seq FROM contexts ORDER BY seq") == [(1,), (3,)]
+
     def test_the_next_offset_of_every_partition_is_kept(self, path: Path) -> None:
         steps = plain_steps(5)  # partitions 1, 0, 1, 0, 1 with offsets 0, 1, 1, 2, 2
         late = Story()

@@ -17,10 +17,11 @@ from histories import history
 from test_indexing import Kept
 from test_stages import Partition, codec, erase, recorded, undisturbed
 
-from memstream.projections.projection import Step
+from memstream.projections.in_duckdb import DuckIndex
+from memstream.projections.projection import Generation, Projection, Step
 from memstream.schemas.codec import Codec
 from memstream.schemas.errors import ProjectionDamaged
-from memstream.schemas.events import MemoryChanged
+from memstream.schemas.events import Event, MemoryChanged
 from memstream.schemas.memories import canonical
 from memstream.streams import projector
 from memstream.streams.bundles import BundleCodec
@@ -76,7 +77,7 @@ def partition(codec: Codec, monkeypatch: pytest.MonkeyPatch) -> Partition:
     return made
 
 
-def projecting(partition: Partition, *projections: Kept) -> Projector:
+def projecting(partition: Partition, *projections: Projection) -> Projector:
     topic = Topic(partition.topics["memories"])
     return Projector(topic, BundleCodec(partition.codec), projections, 1)
 
@@ -137,6 +138,47 @@ def test_one_that_fails_or_keeps_nothing_keeps_no_other_back(partition: Partitio
     assert whole.versions() == partition.versions()
     with pytest.raises(ProjectionDamaged, match=r"still: steps up to 7 .* its position is 0"):
         projecting(partition, still).project()
+
+
+def named_in_each_scope(events: Sequence[Event]) -> list[Event]:
+    """The events with the ids that the agents of each scope give: "e1", "e2" and so on."""
+    counts: defaultdict[str, int] = defaultdict(int)
+    named = list[Event]()
+    for event in events:
+        counts[event.subject] += 1
+        named.append(msgspec.structs.replace(event, id=f"e{counts[event.subject]}"))
+    return named
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_analytics_hold_every_event_once_whatever_was_erased_beside_it(
+    codec: Codec, tmp_path: Path, seed: int
+) -> None:
+    """What is derived again after an erasure stands where the events of others stand, and ids are
+    unique within a scope only."""
+    random, partition = Random(seed), Partition(codec)
+    events = named_in_each_scope(recorded(history(random, 60)))
+    captured = {(each.subject, each.id) for each in events}
+    duck = DuckIndex.open(tmp_path / "analytics.duckdb", Generation("pipe", "none", "1"))
+    while events:
+        told, events = events[: (at := random.randint(1, 12))], events[at:]
+        partition.record(told[:-1])
+        scope, written = random.choice(told).subject, partition.topics["events"]
+        there = sorted({BundleCodec.names(wire)[:2] for wire in written})
+        names = {name for subject, name in there if subject == scope and random.random() < 0.5}
+        erase(partition, scope, names, told[-1])
+        request = written.pop()
+        partition.record(told[-1:])  # while the erasure was being written
+        written.append(request)
+        captured.add((scope, BundleCodec.names(request)[1]))
+        if random.random() < 0.5:
+            partition.drain()
+            projecting(partition, duck).project()
+    partition.drain()
+    projecting(partition, duck).project()
+    _, found = duck.sql("SELECT scope, event FROM captured")
+    duck.close()
+    assert sorted(found) == sorted(captured)
 
 
 class Partitions(Topic):
