@@ -1,7 +1,10 @@
 """The files of an edge index: shards, the one that is live, and what the engine throws.
 
 A directory holds shards (``shard-1``, ``shard-2``, ...) and ``CURRENT``, a file with the name of
-the live one. The others are what an erasure replaced or a crash left behind.
+the live one. The others are what an erasure replaced or a crash left behind. Whoever has one of
+them open holds the lock on ``index.lock``: the engine has a lock of its own, but looks at it only
+after it has replayed and removed the journals of the segments, which are those of whoever is
+writing there. Its next flush then fails ("Tracker journal ... is shorter than expected").
 """
 
 from __future__ import annotations
@@ -15,9 +18,10 @@ from typing import Any, TypeVar
 
 import qdrant_edge as edge
 
+from memstream.projections.file_lock import FileLock
 from memstream.projections.points import KEYWORDS, RANGES
 from memstream.projections.sketches import SKETCH_SIZE
-from memstream.schemas.errors import LeaseHeld, ProjectionDamaged
+from memstream.schemas.errors import IndexUnavailable, LeaseHeld, ProjectionDamaged
 
 HNSW_FROM_KILOBYTES = 1_000_000
 """Vectors of one segment below this size are scanned exactly, whatever ``optimize`` is told."""
@@ -49,6 +53,28 @@ def _damaged(path: Path, doing: str, error: BaseException) -> ProjectionDamaged:
     )
 
 
+def locked(path: Path) -> FileLock:
+    """The lock of an index directory. Raises ``LeaseHeld`` or ``IndexUnavailable``."""
+    lock = FileLock(path / "index.lock")
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+        taken = lock.acquire()
+    except OSError as error:
+        raise IndexUnavailable(
+            f"{path}: {error.strerror or error}; mend: give it a writable directory with free "
+            "disk, then try again"
+        ) from error
+    if not taken:
+        raise _held(path)
+    return lock
+
+
+def _held(path: Path) -> LeaseHeld:
+    return LeaseHeld(
+        f"{path}: another process has this index open; mend: stop it, or read through it"
+    )
+
+
 def created(path: Path, dimension: int) -> edge.EdgeShard:
     """A new, empty shard with its payload indexes."""
     dense = {"sketch": edge.EdgeVectorParams(size=SKETCH_SIZE, distance=edge.Distance.Dot)}
@@ -74,7 +100,8 @@ def created(path: Path, dimension: int) -> edge.EdgeShard:
 
 
 def loaded(path: Path) -> edge.EdgeShard:
-    """The shard at ``path``. Raises ``LeaseHeld`` or ``ProjectionDamaged``."""
+    """The shard at ``path``, of a directory whose lock is held. Raises ``ProjectionDamaged``, and
+    ``LeaseHeld`` where a program without that lock has it open."""
     if not path.is_dir():
         raise ProjectionDamaged(f"{path}: named by CURRENT but missing; mend: memstream rebuild")
     for file in path.rglob("status.dat"):
@@ -85,9 +112,7 @@ def loaded(path: Path) -> edge.EdgeShard:
         return in_engine(path, "opening", lambda: edge.EdgeShard.load(str(path)))
     except ProjectionDamaged as error:
         if "WouldBlock" in str(error):
-            raise LeaseHeld(
-                f"{path}: another process has this index open; mend: stop it, or read through it"
-            ) from error
+            raise _held(path) from error
         raise
 
 

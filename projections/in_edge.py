@@ -44,12 +44,14 @@ from memstream.projections.edge_shard import (
     current,
     in_engine,
     loaded,
+    locked,
     point_to,
     retrieved,
     sweep,
     upsert,
 )
 from memstream.projections.embedders import Embedder
+from memstream.projections.file_lock import FileLock
 from memstream.projections.marker import MARKER, Marker, marker_of, shown
 from memstream.projections.points import (
     NewPoint,
@@ -95,9 +97,11 @@ class EdgeIndex:
         shard: edge.EdgeShard,
         marker: Marker,
         embedder: Embedder,
+        lock: FileLock,
     ) -> None:
         """Use ``open``, which checks what it finds."""
         self.path = path
+        self._lock = lock
         self._shard = shard
         self._marker = marker
         self._embedder = embedder
@@ -117,21 +121,32 @@ class EdgeIndex:
         """Opens the index at ``path``, or creates it where there is none.
 
         Raises ``WrongGeneration`` where the stamp differs, ``LeaseHeld`` where another process
-        has it open, ``ProjectionDamaged`` where its files do not open or hold another number of
-        points than they should.
+        has it open (which is not disturbed), ``IndexUnavailable`` where the directory cannot be
+        used, ``ProjectionDamaged`` where its files do not open or hold another number of points
+        than they should.
         """
         if embedder.identity != generation.embedder:
             raise WrongGeneration(
                 f"{path}: the generation was made by embedder {generation.embedder!r}, given was "
                 f"{embedder.identity!r}; mend: open it with its own embedder"
             )
-        path.mkdir(parents=True, exist_ok=True)
+        lock = locked(path)
+        try:
+            return cls._opened(path, generation, embedder, lock)
+        except BaseException:
+            lock.release()
+            raise
+
+    @classmethod
+    def _opened(
+        cls, path: Path, generation: Generation, embedder: Embedder, lock: FileLock
+    ) -> EdgeIndex:
         live = current(path)
         if live is None:
             sweep(path, keep=None)
             shard = created(path / "shard-1", embedder.dimension)
             marker = Marker(generation)
-            index = cls(path, shard, marker, embedder)
+            index = cls(path, shard, marker, embedder, lock)
             in_engine(path, "creating", lambda: upsert(shard, [_point(marker)]))
             in_engine(path, "creating", shard.flush)
             point_to(path, "shard-1")
@@ -144,7 +159,7 @@ class EdgeIndex:
                     f"{path}: built by {shown(marker.stamp)}, asked for {shown(generation)}; "
                     "mend: memstream rebuild"
                 )
-            index = cls(path, shard, marker, embedder)
+            index = cls(path, shard, marker, embedder, lock)
             index._settle()
         except BaseException:
             shard.close()
@@ -303,7 +318,10 @@ class EdgeIndex:
                     self.flush()
                 finally:
                     self._closed = True
-                    self._shard.close()
+                    try:
+                        self._shard.close()
+                    finally:
+                        self._lock.release()
 
     def _points(self, new: Sequence[NewPoint]) -> list[edge.Point]:
         dense: list[list[float]] = []

@@ -1,10 +1,8 @@
 """The worker lease: one worker at a time per memory directory, free again the moment it dies.
 
-The lease is the system's lock on an open file, held for as long as the holder wants or lives; the
-system drops it when the process ends, however it ends. It is tied to the open file and not to the
-process (``flock``, on Windows a byte range lock), so threads of one process exclude each other as
-well, and reading the file elsewhere in the process does not drop it. Who holds it stands in a
-file beside it, for messages only: it may be stale and nothing depends on it.
+The lease is the system's lock on an open file (``projections/file_lock``), held for as long as
+the holder wants or lives; the system drops it when the process ends, however it ends. Who holds it
+stands in a file beside it, for messages only: it may be stale and nothing depends on it.
 
 Whoever wants a lease that is held stands in line: that is a second lock, on ``worker.line``, which
 one process at a time has. The holder sees that it is taken and gives the lease back; nobody takes
@@ -15,7 +13,6 @@ from __future__ import annotations
 
 import os
 import socket
-import sys
 import threading
 from contextlib import suppress
 from datetime import datetime
@@ -26,14 +23,10 @@ from weakref import WeakSet
 
 import msgspec
 
+from memstream.projections.file_lock import try_lock
 from memstream.schemas.errors import LeaseHeld
 from memstream.streams.clock import Clock
 from memstream.streams.sqlite_files import FileUnavailable
-
-if sys.platform == "win32":
-    import msvcrt
-else:
-    import fcntl
 
 
 class Holder(msgspec.Struct, frozen=True):
@@ -122,7 +115,7 @@ class WorkerLease:
                 f"worker lease {path} cannot be taken: {error.strerror}; mend: check "
                 "that the directory exists and is writable"
             ) from error
-        if not _try_lock(handle):
+        if not try_lock(handle):
             os.close(handle)
             return None
         return handle
@@ -174,25 +167,6 @@ class WorkerLease:
         with suppress(OSError):  # information only: a full disk must not stop the worker
             fresh.write_bytes(msgspec.json.encode(holder))
             fresh.replace(self._holder_path)
-
-
-if sys.platform == "win32":
-
-    def _try_lock(handle: int) -> bool:
-        try:
-            msvcrt.locking(handle, msvcrt.LK_NBLCK, 1)
-        except OSError:
-            return False
-        return True
-
-else:
-
-    def _try_lock(handle: int) -> bool:
-        try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            return False
-        return True
 
 
 _LEASES: WeakSet[WorkerLease] = WeakSet()

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import subprocess
 import sys
+import threading
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -35,7 +38,7 @@ from memstream.projections.embedders import Embedder, HashEmbedder, NoEmbedder
 from memstream.projections.in_edge import UPSERT_AT_ONCE, EdgeIndex
 from memstream.projections.points import point_id
 from memstream.projections.projection import Generation
-from memstream.schemas.errors import LeaseHeld, ProjectionDamaged
+from memstream.schemas.errors import LeaseHeld, ProjectionDamaged, WrongGeneration
 
 OPENING = """
 from pathlib import Path
@@ -190,6 +193,84 @@ def test_a_process_that_holds_the_index_keeps_others_out(tmp_path: Path) -> None
         opened(tmp_path)
     index.close()
     opened(tmp_path).close()
+
+
+def ask_for(path: Path, generation: Generation = GENERATION) -> None:
+    """Another one opens the index while it is open."""
+    with pytest.raises(LeaseHeld, match="has this index open"):
+        EdgeIndex.open(path, generation, EMBEDDER)
+
+
+def ask_elsewhere(path: Path) -> None:
+    """The same from another process."""
+    source = OPENING.format(path=str(path), embedder="HashEmbedder(16)")
+    _, errors = child_process(source).communicate()
+    assert "LeaseHeld" in errors
+
+
+OTHER = Generation("pipeline-2", EMBEDDER.identity, "schema-1")
+
+
+@pytest.mark.parametrize(
+    "ask",
+    [ask_for, lambda path: ask_for(path, OTHER), ask_elsewhere],
+    ids=["here", "another generation", "another process"],
+)
+def test_who_asks_in_vain_does_not_disturb_who_writes(
+    tmp_path: Path, ask: Callable[[Path], None]
+) -> None:
+    """Whatever the holder is doing: between its writes, its flushes and its erasures."""
+    index, run = opened(tmp_path), history()
+    doing: list[Callable[[], object]] = [
+        lambda: index.apply(run[:20]),
+        index.flush,
+        lambda: index.apply(run[20:30]),
+        index.flush,
+        lambda: index.erase(run[0].scope),
+        lambda: index.apply(run[30:40]),
+        index.flush,
+        lambda: index.apply(run[40:]),
+    ]
+    for each in doing:
+        each()
+        ask(tmp_path)
+    before = index.tally()
+    assert before == index.recorded_tally()
+    index.close()
+    again = opened(tmp_path)
+    assert (again.position(), again.tally()) == (run[-1].seq, before)
+    again.close()
+
+
+def test_two_that_make_an_index_at_once_do_not_make_it_in_one_place(tmp_path: Path) -> None:
+    made, refused = list[EdgeIndex](), list[LeaseHeld]()
+    start = threading.Barrier(6)
+
+    def make() -> None:
+        start.wait()
+        try:
+            made.append(opened(tmp_path / "index"))
+        except LeaseHeld as error:
+            refused.append(error)
+
+    threads = [threading.Thread(target=make) for _ in range(start.parties)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert (len(made), len(refused)) == (1, 5)
+    made[0].apply(history())
+    made[0].close()
+    opened(tmp_path / "index").close()
+
+
+def test_an_index_that_was_refused_or_dropped_is_free_again(path: Path) -> None:
+    with pytest.raises(WrongGeneration):
+        EdgeIndex.open(path, OTHER, EMBEDDER)
+    index = opened(path)
+    del index
+    gc.collect()
+    opened(path).close()
 
 
 SECRET = "bandicootcipher"
