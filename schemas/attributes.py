@@ -85,8 +85,20 @@ class Attributes:
     def named(self, name: str) -> str:
         """The name of the slot that was meant: of a known one however it is written ("Marital
         Status"), else as it was given."""
-        plain = re.sub(r"[\s-]+", "_", name.strip()).casefold()
+        plain = self.plain(name)
         return plain if plain in self._known else name
+
+    @staticmethod
+    def plain(name: str) -> str:
+        """The name as the names of slots are written: "Marital Status" is marital_status."""
+        return re.sub(r"[\s-]+", "_", name.strip()).casefold()
+
+    def nearest(self, name: str) -> list[str]:
+        """The slots that a question could ask for by this word: "job" the job_title."""
+        words = set(self.plain(name).split("_"))
+        return [
+            slot for slot in self if words & {*slot.split("_"), *self.get(slot).aliases.split()}
+        ]
 
     def place(self, name: str) -> str:
         """The name of the place that an attribute and its opposite compete for."""

@@ -8,6 +8,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from memstream.service.naming import slot_named
 from memstream.streams.clock import Deadline
 
 if TYPE_CHECKING:
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from memstream.recall.reranking import Reranker
     from memstream.recall.settings import Settings
     from memstream.schemas.attributes import Attributes
+    from memstream.schemas.memories import Memory
 
 DOUBT_SECONDS = 30.0
 """So long after an embedder or a reranker failed no question waits for it."""
@@ -45,6 +47,14 @@ class Asking:
         from memstream.processors.settings import attributes_in
 
         return attributes_in(self._directory)
+
+    def in_slot(self, versions: list[Memory], name: str | None) -> list[Memory]:
+        """Those of the slot that was meant, however it is written; all where ``name`` is None.
+        Raises ``UnsupportedFilter`` for what looks like a slip."""
+        if name is None:
+            return versions
+        slot = slot_named(self.attributes, (each.attribute for each in versions), name)
+        return [each for each in versions if each.attribute == slot]
 
     def evidence(
         self,

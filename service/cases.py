@@ -117,15 +117,18 @@ class Case(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def run_cases(
-    directory: Path, *, only: str | None = None, orders_at_most: int = 120
+    path: Path, *, only: str | None = None, orders_at_most: int = 120
 ) -> list[CaseResult]:
-    """Runs every ``*.json`` of the directory, by name; ``only`` keeps names that contain it.
+    """Runs every ``*.json`` of a directory, by name, or the one file; ``only`` keeps names that
+    contain it.
 
     Raises ``InvalidCase`` where the directory holds no case; a file that is none fails.
     """
-    files = sorted(directory.glob("*.json")) if directory.is_dir() else []
+    files = sorted(path.glob("*.json")) if path.is_dir() else [path] * path.is_file()
     if not files:
-        raise InvalidCase(f"{directory}: holds no case; mend: name a folder of *.json cases")
+        raise InvalidCase(
+            f"{path}: holds no case; mend: name a folder of *.json cases, or one of them"
+        )
     found: list[CaseResult] = []
     for file in files:
         if only is not None and only not in file.stem:

@@ -34,8 +34,8 @@ _EPILOG = "\n\n".join(
         "Answers go to standard output, everything else to standard error. Times are RFC 3339 with "
         "a UTC offset, e.g. 2025-01-31T09:00:00+08:00. MEMSTREAM_DIR, MEMSTREAM_TENANT, "
         "MEMSTREAM_USER and so on stand in for the options of these names.",
-        "Example: memstream record --text 'I live in Oslo.' -t acme --user u1",
-        "then: memstream recall 'Where does the user live?' -t acme --user u1",
+        "Example: memstream record --text 'I live in Oslo.' -t acme -u u1",
+        "then: memstream recall 'Where does the user live?' -t acme -u u1",
     )
 )
 
@@ -67,12 +67,30 @@ app = typer.Typer(
 )
 
 
+def _tell_version(asked: bool) -> None:
+    if asked:
+        from memstream import __version__
+
+        typer.echo(f"memstream {__version__}")
+        raise typer.Exit
+
+
 @app.callback(invoke_without_command=True)
 def memstream(
     ctx: typer.Context,
     verbose: Annotated[
         int, typer.Option("--verbose", "-v", count=True, help="More log lines; twice for all.")
     ] = 0,
+    _version: Annotated[
+        bool,
+        typer.Option(
+            "--version",
+            "-V",
+            is_eager=True,
+            callback=_tell_version,
+            help="The version; version (the command) tells more.",
+        ),
+    ] = False,
 ) -> None:
     """The memory data plane for LLM agents: every turn is an immutable event, every memory is
     computed from the events, every index is rebuilt from the log."""

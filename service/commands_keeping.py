@@ -280,7 +280,7 @@ def replay(
 @commands.command(
     cls=InScope,
     rich_help_panel=_PANEL,
-    epilog="Example: memstream erase --event 0197c3 --reason 'asked to' -t acme --user u1",
+    epilog="Example: memstream erase --event 0197c3 --reason 'asked to' -t acme -u u1",
 )
 def erase(
     ctx: typer.Context,

@@ -49,8 +49,10 @@ _OFFSET = re.compile(r"([+-])(\d\d):?(\d\d)")
 # Options
 
 
-def _owner(kind: str) -> Any:
+def _owner(kind: str, *short: str) -> Any:
     return typer.Option(
+        f"--{kind}",
+        *short,
         envvar=f"MEMSTREAM_{kind.upper()}",
         metavar="NAME",
         help=f"Whose memory: one {kind}'s.",
@@ -81,7 +83,7 @@ def _where_and_whose(
             rich_help_panel=_WHOSE,
         ),
     ] = None,
-    user: Annotated[str | None, _owner("user")] = None,
+    user: Annotated[str | None, _owner("user", "-u")] = None,
     agent: Annotated[str | None, _owner("agent")] = None,
     session: Annotated[str | None, _owner("session")] = None,
     channel: Annotated[str | None, _owner("channel")] = None,

@@ -23,6 +23,7 @@ from memstream.service.commands_options import (
     InScope,
     KnownAt,
     OnKafka,
+    Opened,
     caught_up,
     directory_of,
     emit,
@@ -75,7 +76,7 @@ Rerank = Annotated[
 @commands.command(
     cls=InScope,
     rich_help_panel=_PANEL,
-    epilog="Example: memstream recall 'Where does she live?' -t acme --user u1",
+    epilog="Example: memstream recall 'Where does she live?' -t acme -u u1",
 )
 def recall(
     ctx: typer.Context,
@@ -161,7 +162,7 @@ def recall(
 @commands.command(
     cls=InScope,
     rich_help_panel=_PANEL,
-    epilog="Example: memstream memories --as-of 2025-04-01T00:00:00Z -t acme --user u1",
+    epilog="Example: memstream memories --as-of 2025-04-01T00:00:00Z -t acme -u u1",
 )
 def memories(
     ctx: typer.Context,
@@ -180,7 +181,7 @@ def memories(
         caught_up(here)
         found = here.memory.memories(
             scope_of(ctx),
-            attribute=attribute,
+            attribute=_slot(here, scope_of(ctx), attribute),
             status=status,
             as_of=as_of,
             known_at=known_at,
@@ -202,7 +203,7 @@ def memories(
 @commands.command(
     cls=InScope,
     rich_help_panel=_PANEL,
-    epilog="Example: memstream history --attribute residence -t acme --user u1",
+    epilog="Example: memstream history --attribute residence -t acme -u u1",
 )
 def history(
     ctx: typer.Context,
@@ -218,7 +219,8 @@ def history(
     """
     with opened(ctx) as here:
         caught_up(here)
-        found = here.memory.history(scope_of(ctx), memory_id, attribute=attribute)
+        slot = _slot(here, scope_of(ctx), attribute)
+        found = here.memory.history(scope_of(ctx), memory_id, attribute=slot)
     if as_json:
         emit(found)
     elif found:
@@ -230,7 +232,7 @@ def history(
 @commands.command(
     cls=InScope,
     rich_help_panel=_PANEL,
-    epilog="Example: memstream explain 1f0c2a9e -t acme --user u1",
+    epilog="Example: memstream explain 1f0c2a9e -t acme -u u1",
 )
 def explain(
     ctx: typer.Context,
@@ -327,6 +329,17 @@ def _reranker(model: str | None) -> Reranker | None:
     from memstream.recall.rerankers_fastembed import FastReranker
 
     return FastReranker(model)
+
+
+def _slot(here: Opened, scope: Scope, name: str | None) -> str | None:
+    """The slot that somebody typed. Raises ``UnsupportedFilter`` for one that nothing is in."""
+    if name is None:
+        return None
+    from memstream.processors.settings import attributes_in
+    from memstream.service.naming import slot_named
+
+    used = (each.attribute for each in here.host.versions(scope))
+    return slot_named(attributes_in(here.host.settings_folder), used, name, strict=True)
 
 
 def _served(evidence: Evidence) -> str:

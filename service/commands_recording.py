@@ -22,6 +22,7 @@ from memstream.service.commands_options import (
     IndexPlace,
     InScope,
     ObservedAt,
+    Opened,
     Reason,
     answer_position,
     caught_up,
@@ -69,7 +70,7 @@ MemoryId = Annotated[str, typer.Argument(metavar="ID", help="A memory's id, or i
 @commands.command(
     cls=InScope,
     rich_help_panel=_PANEL,
-    epilog="Example: memstream record turn --text 'I live in Oslo.' -t acme --user u1",
+    epilog="Example: memstream record turn --text 'I live in Oslo.' -t acme -u u1",
 )
 def record(
     ctx: typer.Context,
@@ -89,7 +90,9 @@ def record(
     ok: Annotated[
         bool | None, typer.Option("--ok/--failed", help="How the tool did (tool-result).")
     ] = None,
-    target: Annotated[str, typer.Option(help="A context or memory id (feedback).")] = "",
+    target: Annotated[
+        str, typer.Option(help="A context's or a memory's id, or its beginning (feedback).")
+    ] = "",
     verdict: Annotated[
         str,
         typer.Option(
@@ -114,7 +117,8 @@ def record(
     """
     said = _read_input() if text == "-" else text
     scope = scope_of(ctx)
-    with opened(ctx, create=True, embedder=embedder, index=index) as here:
+    create = what != "feedback"  # in a new directory there is nothing that it could be about
+    with opened(ctx, create=create, embedder=embedder, index=index) as here:
         memory = here.memory
         when: dict[str, Any] = {"observed_at": observed_at}
         named: dict[str, Any] = {**when, "event_id": event_id}
@@ -138,7 +142,12 @@ def record(
         elif what == "feedback":
             _need(what, target=target, verdict=verdict)
             position = memory.record_feedback(
-                scope, target=target, verdict=verdict, note=said, actor=actor, **named
+                scope,
+                target=_target(here, scope, target),
+                verdict=verdict,
+                note=said,
+                actor=actor,
+                **named,
             )
         else:
             _need(what, conversation=conversation)
@@ -150,7 +159,7 @@ def record(
     "import",
     cls=InScope,
     rich_help_panel=_PANEL,
-    epilog="Example: memstream import chats.jsonl --utc-offset +08:00 -t acme --user u1",
+    epilog="Example: memstream import chats.jsonl --utc-offset +08:00 -t acme -u u1",
 )
 def import_(
     ctx: typer.Context,
@@ -213,7 +222,7 @@ def import_(
 @commands.command(
     cls=InScope,
     rich_help_panel=_PANEL,
-    epilog="Example: memstream state --attribute residence --value Oslo -t acme --user u1",
+    epilog="Example: memstream state --attribute residence --value Oslo -t acme -u u1",
 )
 def state(
     ctx: typer.Context,
@@ -262,7 +271,7 @@ def state(
 @commands.command(
     cls=InScope,
     rich_help_panel=_PANEL,
-    epilog="Example: memstream correct 1f0c2a9e Bergen --reason 'misheard' -t acme --user u1",
+    epilog="Example: memstream correct 1f0c2a9e Bergen --reason 'misheard' -t acme -u u1",
 )
 def correct(
     ctx: typer.Context,
@@ -281,7 +290,7 @@ def correct(
 @commands.command(
     cls=InScope,
     rich_help_panel=_PANEL,
-    epilog="Example: memstream forget 1f0c2a9e -t acme --user u1",
+    epilog="Example: memstream forget 1f0c2a9e -t acme -u u1",
 )
 def forget(
     ctx: typer.Context,
@@ -302,7 +311,7 @@ def forget(
 @commands.command(
     cls=InScope,
     rich_help_panel=_PANEL,
-    epilog="Example: memstream restore 1f0c2a9e -t acme --user u1",
+    epilog="Example: memstream restore 1f0c2a9e -t acme -u u1",
 )
 def restore(
     ctx: typer.Context,
@@ -354,6 +363,17 @@ def _appended(ctx: typer.Context, as_json: bool, append: Callable[[Memory], Posi
         caught_up(here)
         position = append(here.memory)
     answer_position(position, as_json=as_json)
+
+
+def _target(here: Opened, scope: Scope, name: str) -> str:
+    """The id that feedback is about; processes what is recorded only where it is not known yet."""
+    from memstream.service.explaining import fed_back
+
+    try:
+        return fed_back(here.host, scope, name)
+    except NotFound:
+        caught_up(here)
+        return fed_back(here.host, scope, name)
 
 
 def _undecided(memory: Memory, scope: Scope, name: str) -> str:

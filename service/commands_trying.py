@@ -35,8 +35,9 @@ def demo(
 
 @commands.command(rich_help_panel=_PANEL, epilog="Example: memstream cases ./cases --only move")
 def cases(
-    directory: Annotated[
-        Path, typer.Argument(exists=True, file_okay=False, help="The folder of *.json cases.")
+    path: Annotated[
+        Path,
+        typer.Argument(metavar="PATH", exists=True, help="A folder of *.json cases, or one file."),
     ],
     only: Annotated[str | None, typer.Option(help="Only cases whose name holds this.")] = None,
     as_json: AsJson = False,
@@ -47,7 +48,7 @@ def cases(
     """
     from memstream.service.cases import run_cases
 
-    results = run_cases(directory, only=only)
+    results = run_cases(path, only=only)
     if as_json:
         emit(results)
     else:

@@ -52,6 +52,30 @@ def explained(host: Host, scope: Scope, name: str) -> Explanation:
     return msgspec.structs.replace(found, changed=changed)
 
 
+def fed_back(host: Host, scope: Scope, name: str) -> str:
+    """The id that feedback is about: that of a memory or an event of the scope, given whole or by
+    its beginning, or of a memory of another scope that was served to this one. Raises
+    ``NotFound``."""
+    check_scope(scope)
+    check_name("feedback on", scope, name)
+    host.later.wait(None)
+    ids = {each.id for each in host.versions(scope)}
+    ids |= {entry.row.id for entry in host.files.log.of_subject(scope.path)}
+    ids |= {item.memory for context in _contexts(host, scope) for item in context[1].items}
+    found = {name} if name in ids else {each for each in ids if each.startswith(name)}
+    if len(found) == 1:
+        return found.pop()
+    what = f"{quantity(len(found), 'id')} begin so" if found else "nothing has this id yet"
+    mend = (
+        "give more of it"
+        if found
+        else (
+            "give the id of a context, which recall tells, or of a memory, see memstream memories"
+        )
+    )
+    raise NotFound(f"feedback on {name!r} in {scope.path}: {what}; mend: {mend}")
+
+
 def _changed(
     host: Host, scope: Scope, event_id: str, candidates: Sequence[Event], others: Sequence[Memory]
 ) -> Iterator[Memory]:
@@ -143,7 +167,16 @@ def _decided_in(host: Host, scope: Scope, review: str, event_id: str) -> list[Ev
 
 
 def _served(host: Host, scope: Scope, memories: set[str]) -> list[Served]:
-    found: list[Served] = []
+    return [
+        Served(event.id, context.query, event.observed_at, item.rank, item.score)
+        for event, context in _contexts(host, scope)
+        for item in context.items
+        if item.memory in memories
+    ]
+
+
+def _contexts(host: Host, scope: Scope) -> Iterator[tuple[Event, ContextServed]]:
+    """Every context that was served to the scope, in order."""
     for entry in host.files.log.of_subject(scope.path):
         if entry.row.type != "context.served":
             continue
@@ -152,9 +185,4 @@ def _served(host: Host, scope: Scope, memories: set[str]) -> list[Served]:
         except KeyDestroyed:
             continue
         if isinstance(event.data, ContextServed):
-            found += [
-                Served(event.id, event.data.query, event.observed_at, item.rank, item.score)
-                for item in event.data.items
-                if item.memory in memories
-            ]
-    return found
+            yield event, event.data

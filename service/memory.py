@@ -235,9 +235,10 @@ class Memory:
         event_id: str | None = None,
     ) -> Position:
         """Records how a served context or memory did: used, cited, ignored, corrected, helpful or
-        harmful. ``target`` is ``Evidence.context`` or a memory's id. Verdicts are counted (``sql``,
-        view ``served_usage``); none of them changes a memory or a later recall, not even
-        "corrected" or "harmful": ``correct`` and ``forget`` do."""
+        harmful. ``target`` is ``Evidence.context`` or a memory's whole id; it is not looked up, as
+        recording only appends: what names nothing counts for nothing. Verdicts are counted (view
+        ``served_usage``); none of them changes a memory or a later recall, not even "corrected" or
+        "harmful": ``correct`` and ``forget`` do."""
         check_texts("feedback.given", target=target)
         data = FeedbackGiven(target=target, verdict=verdict, note=note, actor=actor)  # type: ignore[arg-type]  # checked when validated
         return self._record("feedback.given", scope, data, observed_at, "user_said", event_id)
@@ -449,14 +450,15 @@ class Memory:
 
         ``status`` asks for another status, ``everything`` for every status; ``as_of`` and
         ``known_at`` move the two clocks. A memory whose validity has ended shows as expired; one
-        that has not begun is active, but not among those that hold now.
+        that has not begun is active, but not among those that hold now. ``attribute`` may be
+        written "Marital Status"; what looks like a slip of a slot is an ``UnsupportedFilter``.
         """
         check_scope(scope)
         check_status(status)
         check_instants(as_of=as_of, known_at=known_at)
         when = as_of or self._clock.now()
         known = newest(self._host.versions(scope, known_at=known_at))
-        asked = [each for each in known if attribute is None or each.attribute == attribute]
+        asked = self._asking.in_slot(known, attribute)
         moved = as_of is not None
         return standing(asked, when, moved=moved, status=status, everything=everything)
 
@@ -467,13 +469,9 @@ class Memory:
         the whole scope; oldest belief first."""
         check_scope(scope)
         wanted = None if memory is None else self._host.memory_id(scope, memory)
-        versions = [
-            each
-            for each in self._host.versions(scope)
-            if (wanted is None or each.id == wanted)
-            and (attribute is None or each.attribute == attribute)
-        ]
-        return sorted(versions, key=lambda each: (each.created_at, each.id, each.version))
+        versions = self._asking.in_slot(self._host.versions(scope), attribute)
+        asked = [each for each in versions if wanted is None or each.id == wanted]
+        return sorted(asked, key=lambda each: (each.created_at, each.id, each.version))
 
     def explain(self, scope: Scope, name: str) -> Explanation:
         """The whole chain of a memory or an event, by its id or the beginning of it. Raises

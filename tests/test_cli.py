@@ -250,7 +250,6 @@ def test_a_review_is_of_one_event_that_waits(tmp_path: Path, name: str) -> None:
     [
         ("tool-call", "--tool", "search", "--arguments", '{"q": "tea"}', "--call", "c1"),
         ("tool-result", "--tool", "search", "--text", "Open at ten.", "--call", "c1", "--ok"),
-        ("feedback", "--target", "some-context", "--verdict", "helpful"),
         ("session-closed", "--conversation", "chat-1"),
         ("turn", "--role", "assistant", "--text", "Noted.", "--actor", "bot"),
     ],
@@ -260,6 +259,79 @@ def test_every_kind_of_event_is_recorded(tmp_path: Path, arguments: tuple[str, .
     assert found.exit_code == 0, found.output
     position = json.loads(found.stdout)
     assert (position["scope"], position["offset"]) == ("acme/user:u1", 0)
+
+
+def test_feedback_names_what_is_there_by_its_id_or_its_beginning(folder: Path) -> None:
+    whose = ("--tenant", "acme", "--user", "fed-back")
+    invoke(folder, "record", "--text", "I live in Narvik.", "--id", "e1", *whose)
+    answer = json.loads(invoke(folder, "recall", "Where does she live?", "--json", *whose).stdout)
+    (home,) = (item["memory"]["id"] for item in answer["items"])
+    other = ("--tenant", "acme", "--agent", "guide")  # to whom the memory is served
+    invoke(folder, "recall", "Where does she live?", "--also", "acme/user:fed-back", *other)
+    for name, scope in (
+        (home, whose), (home[:9], whose), (answer["context"], whose), ("e1", whose), (home, other)
+    ):  # fmt: skip
+        given = ("record", "feedback", "--target", name, "--verdict", "cited", "--json", *scope)
+        found = invoke(folder, *given)
+        assert found.exit_code == 0, found.output
+    query = (
+        f"SELECT cited, context_verdicts['cited'] AS c FROM served_usage WHERE memory = '{home}'"
+    )
+    assert json.loads(invoke(folder, "sql", query, "--json").stdout)["rows"] == [[3, 1]]
+
+
+def test_feedback_on_what_was_just_recorded_finds_it(tmp_path: Path) -> None:
+    invoke(tmp_path / "m", "state", "The ferry leaves at nine.", "--id", "s1", *SCOPE)
+    (memory,) = json.loads(invoke(tmp_path / "m", "memories", "--json", *SCOPE).stdout)
+    invoke(tmp_path / "n", "state", "The ferry leaves at nine.", "--id", "s1", *SCOPE)
+    given = ("feedback", "--target", memory["id"], "--verdict", "used", *SCOPE)  # not processed yet
+    assert invoke(tmp_path / "n", "record", *given).exit_code == 0
+
+
+@pytest.mark.parametrize("target", ["zzz", "00000000-0000-5000-8000-000000000000", "e", " "])
+def test_feedback_on_nothing_is_refused_and_not_recorded(folder: Path, target: str) -> None:
+    whose = ("--tenant", "acme", "--user", "twice")
+    for name in ("e1", "e2"):
+        invoke(folder, "record", "--text", "I live in Narvik.", "--id", name, *whose)
+    given = ("feedback", "--target", target, "--verdict", "used")
+    found = invoke(folder, "record", *given, *whose)
+    assert found.exit_code == (4 if target.strip() else 2), found.output
+    counted = invoke(folder, "sql", "SELECT count(*) AS n FROM feedback WHERE scope LIKE '%twice'")
+    assert "0" in counted.stdout
+
+
+def test_feedback_makes_no_new_directory(tmp_path: Path) -> None:
+    given = ("record", "feedback", "--target", "x", "--verdict", "used", *SCOPE)
+    found = invoke(tmp_path / "none", *given)
+    assert (found.exit_code, "no memory directory" in found.output) == (4, True)
+    assert not (tmp_path / "none").exists()
+
+
+@pytest.mark.parametrize("option", ["--version", "-V"])
+def test_the_version_is_an_option_too(option: str) -> None:
+    found = CliRunner().invoke(app, [option])
+    number = json.loads(CliRunner().invoke(app, ["version", "--json"]).stdout)["memstream"]
+    assert (found.exit_code, found.stdout) == (0, f"memstream {number}\n")
+
+
+def test_the_short_options_name_a_scope(folder: Path) -> None:
+    command = ["memories", "-d", str(folder), "-t", "acme", "-u", "u1", "--json"]
+    assert CliRunner().invoke(app, command).stdout == invoke(
+        folder, "memories", "--json", *SCOPE
+    ).stdout  # fmt: skip
+
+
+def test_one_case_is_run_by_its_file(tmp_path: Path) -> None:
+    case = {
+        "events": [{"id": "e1", "type": "turn.recorded", "scope": {"tenant": "acme", "user": "u1"},
+                    "observed_at": "2025-05-01T10:00:00Z", "data": {"text": "I live in Narvik."}}],
+        "expect": {},
+    }  # fmt: skip
+    for name in ("one", "other"):
+        (tmp_path / f"{name}.json").write_text(json.dumps({"name": name, **case}))
+    found = CliRunner().invoke(app, ["cases", str(tmp_path / "one.json"), "--json"])
+    assert [each["name"] for each in json.loads(found.stdout)] == ["one"], found.output
+    assert CliRunner().invoke(app, ["cases", str(tmp_path / "none.json")]).exit_code == 2
 
 
 def test_text_is_read_from_standard_input_and_an_id_counts_once(tmp_path: Path) -> None:
