@@ -90,9 +90,7 @@ def record(
     ok: Annotated[
         bool | None, typer.Option("--ok/--failed", help="How the tool did (tool-result).")
     ] = None,
-    target: Annotated[
-        str, typer.Option(help="A context's or a memory's id, or its beginning (feedback).")
-    ] = "",
+    target: Annotated[str, typer.Option(help="A context or memory id (feedback).")] = "",
     verdict: Annotated[
         str,
         typer.Option(
@@ -117,8 +115,7 @@ def record(
     """
     said = _read_input() if text == "-" else text
     scope = scope_of(ctx)
-    create = what != "feedback"  # in a new directory there is nothing that it could be about
-    with opened(ctx, create=create, embedder=embedder, index=index) as here:
+    with opened(ctx, create=what != "feedback", embedder=embedder, index=index) as here:
         memory = here.memory
         when: dict[str, Any] = {"observed_at": observed_at}
         named: dict[str, Any] = {**when, "event_id": event_id}
