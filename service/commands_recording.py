@@ -53,6 +53,7 @@ commands = typer.Typer()
 _PANEL = "Record"
 _NAMED = 5
 
+DateOrder = Literal["day-first", "month-first"]
 What = Literal["turn", "tool-call", "tool-result", "feedback", "session-closed"]
 EventId = Annotated[
     str | None,
@@ -177,6 +178,15 @@ def import_(
             help="What times without an offset are read in. Default: Z.",
         ),
     ] = None,
+    speaker: Annotated[
+        str, typer.Option(metavar="NAME", help="The user's name in a plain text.")
+    ] = "",
+    assistant: Annotated[
+        list[str] | None, typer.Option(metavar="NAME", help="An assistant's in it; may repeat.")
+    ] = None,
+    date_order: Annotated[
+        DateOrder | None, typer.Option(help="How 03/04/2025 is read in it, if it does not show.")
+    ] = None,
     only_append: Annotated[
         bool, typer.Option("--only-append", help="Leave the processing to a worker.")
     ] = False,
@@ -191,12 +201,13 @@ def import_(
     Exit code 3 when some pieces could not be read; each is named with its place.
     """  # fmt: skip
     from memstream.service.importing import count_events, import_file
-    from memstream.streams.importers import read_file
+    from memstream.streams.importers import Told, read_file
 
     scope, clock = scope_of(ctx), SystemClock()
     options: dict[str, Any] = {
         "scope": scope, "now": clock.now(), "format": format,
         "observed_at": observed_at, "utc_offset": offset,
+        "told": Told(speaker, tuple(assistant or ()), date_order),
     }  # fmt: skip
     # Read first, so that a wrong format leaves no new directory behind.
     items = read_file(path, **options)

@@ -10,7 +10,7 @@ from memstream.schemas.errors import ImportFault, InvalidEvent
 from memstream.schemas.scope import Scope
 from memstream.service.memory import Memory
 from memstream.service.reports import ImportReport
-from memstream.streams.importers import detect, read_file
+from memstream.streams.importers import Told, detect, read_file
 from memstream.streams.importers.contract import Broken, Imported, Item
 from memstream.streams.log import Position
 
@@ -27,6 +27,7 @@ def import_file(
     format: str = "auto",  # noqa: A002  the name of the option on the command line
     observed_at: datetime | None = None,
     utc_offset: timezone | None = None,
+    told: Told | None = None,
     progress: Callable[[int], None] | None = None,
 ) -> ImportReport:
     """Records every event of the file, or of all files of the folder; see ``read_file`` for the
@@ -41,7 +42,13 @@ def import_file(
     notes: list[str] = []
     batch: list[Imported] = []
     for item in read_file(
-        path, scope=scope, now=now, format=format, observed_at=observed_at, utc_offset=utc_offset
+        path,
+        scope=scope,
+        now=now,
+        format=format,
+        observed_at=observed_at,
+        utc_offset=utc_offset,
+        told=told,
     ):
         if isinstance(item, Imported):
             batch.append(item)

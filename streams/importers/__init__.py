@@ -28,13 +28,34 @@ from memstream.streams.importers import (
     openhands,
     own_jsonl,
     swe_agent,
+    transcript,
+    whatsapp,
 )
-from memstream.streams.importers.contract import Broken, Imported, Importer, Item, Note
+from memstream.streams.importers.contract import (
+    Broken,
+    Imported,
+    Importer,
+    Item,
+    Note,
+    Record,
+    Unreadable,
+)
 from memstream.streams.importers.documents import Shape, records_of, sample_of, shape_of
 from memstream.streams.importers.event_making import Making
 from memstream.streams.importers.nearest import FORMS, nearest
+from memstream.streams.importers.plain_text import Told
 
-__all__ = ["FORMATS", "Broken", "Imported", "Importer", "Item", "Note", "detect", "read_file"]
+__all__ = [
+    "FORMATS",
+    "Broken",
+    "Imported",
+    "Importer",
+    "Item",
+    "Note",
+    "Told",
+    "detect",
+    "read_file",
+]
 
 _Opening = Callable[[Path, str], Iterator[Item]]
 
@@ -54,6 +75,8 @@ FORMATS: dict[str, Importer] = {
         dated_chat,
         anthropic_blocks,
         openai_messages,
+        whatsapp,
+        transcript,
     )
 }
 """Every format by name, in the order in which a file is shown to them: the narrow ones first."""
@@ -64,7 +87,7 @@ def detect(path: Path) -> str:
 
     Raises ``ImportFault`` where it is empty, unreadable, or in none of the formats.
     """
-    return _recognised(path, shape_of(path))
+    return _recognised(path, shape_of(path))[0]
 
 
 def read_file(
@@ -75,12 +98,14 @@ def read_file(
     format: str = "auto",  # noqa: A002  the name of the option on the command line
     observed_at: datetime | None = None,
     utc_offset: timezone | None = None,
+    told: Told | None = None,
 ) -> Iterator[Item]:
     """The events of a file, or of every file in a folder, in order.
 
     ``now`` is the moment of import and stands in for a time only where there is no other;
     ``observed_at`` is the time of messages in files that hold none; ``utc_offset`` is what times
-    without an offset are read in (UTC where it is None). Hidden files of a folder are passed over;
+    without an offset are read in (UTC where it is None); ``told`` is what a plain text may leave
+    open. Hidden files of a folder are passed over;
     one that is not recognised is a ``Broken``.
 
     Raises ``ImportFault`` at once where the arguments are wrong, or the one file given is
@@ -97,10 +122,19 @@ def read_file(
         shape = shape_of(file)
         if shape == "empty":
             return iter([Note(f"{where or file.name}: is empty; nothing to import")])
-        form = _recognised(file, shape) if format == "auto" else format
+        form, shape = _recognised(file, shape) if format == "auto" else (format, shape)
         making = Making(
             scope=scope, form=form, now=now, observed_at=observed_at, utc_offset=utc_offset
         )
+        survey = FORMATS[form].survey
+        if survey is not None:
+            shape = "text"
+            try:
+                making.survey = survey(records_of(file, shape), told or Told(), scope.owner)
+            except Unreadable as error:
+                raise ImportFault(f"{file}: format {form}: {error}") from error
+        elif shape == "text":
+            shape = "lines"
         return _items(file, shape, FORMATS[form], making)
 
     if path.is_dir():
@@ -108,18 +142,28 @@ def read_file(
     return open_file(path, "")
 
 
-def _recognised(path: Path, shape: Shape) -> str:
+def _recognised(path: Path, shape: Shape) -> tuple[str, Shape]:
+    """The format, and the shape to read it in."""
     if shape == "empty":
         raise ImportFault(f"{path}: is empty, so its format cannot be told")
-    records = sample_of(path, shape)
+    shapes: dict[Shape, tuple[Shape, ...]] = {
+        "text": ("text", "lines"),
+        "unknown": ("text", "unknown"),
+    }
+    given = shapes.get(shape, (shape,))
+    records: list[Record] = []
+    for each in given:
+        records = sample_of(path, each)
+        values = [record.value for record in records]
+        for name, importer in FORMATS.items():
+            if importer.claims(values):
+                return name, each
     values = [record.value for record in records]
-    for name, importer in FORMATS.items():
-        if importer.claims(values):
-            return name
-    if not records:
+    if not any(isinstance(value, dict | list) for value in values) and len(given) > 1:
         raise ImportFault(
-            f"{path}: its format is not recognised: it holds no JSON object; mend: one a line, "
-            f"e.g. {FORMS[0].example}"
+            f"{path}: its format is not recognised: it holds no JSON object, and no lines of a "
+            f"conversation; mend: one object a line, e.g. {FORMS[0].example}, or text as "
+            "'User: ...' and 'Assistant: ...'; with other names --format transcript --speaker NAME"
         )
     problem, mend = nearest(values[0])
     raise ImportFault(

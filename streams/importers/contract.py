@@ -11,6 +11,7 @@ from memstream.schemas.events import Event
 
 if TYPE_CHECKING:
     from memstream.streams.importers.event_making import Making
+    from memstream.streams.importers.plain_text import Survey, Told
 
 
 class Imported(msgspec.Struct, frozen=True):
@@ -54,12 +55,15 @@ class Importer(msgspec.Struct, frozen=True):
     ``claims`` says from the first records of a file whether it is in this format; it must not
     raise, whatever it is shown. ``read`` turns the records of one file into items, in file order,
     holding no more of the file than one record and the ids it has given; a record it cannot read
-    becomes a ``Broken`` and never an exception.
+    becomes a ``Broken`` and never an exception. A format of text, whose records are lines, has a
+    ``survey``: it goes through the whole file first, and raises ``Unreadable`` for what it must be
+    told; its answer is ``making.survey``.
     """
 
     name: str
     claims: Callable[[list[Any]], bool]
     read: Callable[[Records, Making], Iterator[Item]]
+    survey: Callable[[Records, Told, str], Survey] | None = None
 
 
 class Unreadable(ValueError):

@@ -1,10 +1,10 @@
 """Reads JSON records off a file, a little at a time.
 
-Three shapes are told apart by content: one JSON value a line (JSONL), one list whose elements are
-the records, and single objects written over several lines, one after another. UTF-8 is required;
-a byte order mark is accepted. A piece that is no UTF-8 or no JSON becomes a ``Broken`` with its
-place, and reading goes on where the shape allows it: after a broken line always, after broken
-UTF-8 inside an element too, after a broken element of a list not.
+Four shapes are told apart by content: one JSON value a line (JSONL), one list whose elements are
+the records, single objects written over several lines, one after another, and lines of text. UTF-8
+is required; a byte order mark is accepted. A piece that is no UTF-8 or no JSON becomes a ``Broken``
+with its place, and reading goes on where the shape allows it: after a broken line always, after
+broken UTF-8 inside an element too, after a broken element of a list not.
 """
 
 from __future__ import annotations
@@ -19,14 +19,20 @@ from typing import Any, BinaryIO, Literal
 
 from memstream.schemas.errors import ImportFault
 from memstream.streams.importers.contract import Broken, Record, Records
+from memstream.streams.importers.plain_text import Line
 
-Shape = Literal["empty", "lines", "document", "unknown"]
+Shape = Literal["empty", "lines", "document", "text", "unknown"]
 
 _CHUNK = 64 * 1024
 _LONGEST_PROBE = 4 * 1024 * 1024
 _SAMPLE = 30
 _PROBED_LINES = 200
 _BAD_BYTE = re.compile("[\udc80-\udcff]")
+_TURN = re.compile(
+    r"\u200e?\[?\d{1,4}[./-]\d{1,2}[./-]\d{1,4}\D.{4,14}(?:\]| - )"
+    r"|(?:#+ |\*\*|__)?[^\W\d_][\w ]{0,30}(?:\*\*|__)?[:：]|#+ \w+$"
+)
+"""How a plain-text conversation begins; what JSON lines may follow are part of its text."""
 _BLANK = re.compile(r"[\s,]*")
 _DECODER = json.JSONDecoder()
 
@@ -45,13 +51,16 @@ def shape_of(path: Path) -> Shape:
 
 def records_of(path: Path, shape: Shape) -> Records:
     """Every record of the file, in order."""
+    if shape == "text":
+        return _text(path)
     return _lines(path) if shape == "lines" else _document(path)
 
 
 def sample_of(path: Path, shape: Shape) -> list[Record]:
     """The first readable records of the file, by which its format is recognised."""
+    sample = _PROBED_LINES if shape == "text" else _SAMPLE
     return [
-        record for record in islice(records_of(path, shape), _SAMPLE) if isinstance(record, Record)
+        record for record in islice(records_of(path, shape), sample) if isinstance(record, Record)
     ]
 
 
@@ -93,6 +102,8 @@ def _shape(file: BinaryIO, path: Path) -> Shape:
 def _shape_after_broken_line(path: Path, first: bytes, rest: bytes, file: BinaryIO) -> Shape:
     if first in {b"[", b"{"}:
         return "document"
+    if _TURN.match(first.decode("utf-8", "replace")):
+        return "text"
     if not rest:
         return "document" if first[:1] in {b"[", b"{"} else "unknown"
     if first[:1] in {b"[", b"{"} and isinstance(next(_document(path), None), Record):
@@ -140,6 +151,19 @@ def _lines(path: Path) -> Records:
                 yield Broken(where, _not_utf8(start + error.start))
             except (ValueError, RecursionError) as error:
                 yield Broken(where, problem_of_json(error))
+
+
+def _text(path: Path) -> Records:
+    with path.open("rb") as file:
+        offset = 0
+        for number, raw in enumerate(file, 1):
+            start, offset = offset, offset + len(raw)
+            body = raw.removeprefix(codecs.BOM_UTF8) if number == 1 else raw
+            where = f"line {number}"
+            try:
+                yield Record(where, Line(body.decode("utf-8").rstrip("\r\n")))
+            except UnicodeDecodeError as error:
+                yield Broken(where, _not_utf8(start + len(raw) - len(body) + error.start))
 
 
 def _not_utf8(offset: int) -> str:

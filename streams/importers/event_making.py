@@ -21,7 +21,7 @@ import math
 from collections import Counter
 from collections.abc import Iterator
 from datetime import datetime, timedelta, timezone
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -42,6 +42,9 @@ from memstream.schemas.ids import derived_id
 from memstream.schemas.scope import Scope
 from memstream.streams.importers.contract import Imported, Note
 from memstream.streams.importers.file_times import read_time
+
+if TYPE_CHECKING:
+    from memstream.streams.importers.plain_text import Survey
 
 _TYPES: dict[type[Data], str] = {
     TurnRecorded: "turn.recorded",
@@ -136,6 +139,7 @@ class Making:
         self.now = now
         self.observed_at = observed_at
         self.utc_offset = utc_offset
+        self.survey: Survey | None = None
         self._path = scope.path
         self._given: dict[str, bytes] = {}
         self._told: set[str] = set()
