@@ -159,7 +159,8 @@ def _recognised(path: Path, shape: Shape) -> tuple[str, Shape]:
             if importer.claims(values):
                 return name, each
     values = [record.value for record in records]
-    if not any(isinstance(value, dict | list) for value in values) and len(given) > 1:
+    in_json = shape not in shapes or any(isinstance(value, dict | list) for value in values)
+    if not values or not in_json:
         raise ImportFault(
             f"{path}: its format is not recognised: it holds no JSON object, and no lines of a "
             f"conversation; mend: one object a line, e.g. {FORMS[0].example}, or text as "
