@@ -12,7 +12,7 @@ import json
 import os
 import statistics
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -77,13 +77,18 @@ def in_turns(
     ours: Callable[[], float], floor: Callable[[], float], rounds: int
 ) -> tuple[float, float]:
     """The medians of what both calls give (seconds, as a rule), each called ``rounds`` times."""
-    mine: list[float] = []
-    bare: list[float] = []
+    mine, bare = all_in_turns([ours, floor], rounds)
+    return mine, bare
+
+
+def all_in_turns(calls: Sequence[Callable[[], float]], rounds: int) -> list[float]:
+    """The same for any number of calls."""
+    found: list[list[float]] = [[] for _ in calls]
     for number in range(rounds):
-        for call, found in ((ours, mine), (floor, bare))[:: 1 if number % 2 else -1]:
+        for call, times in list(zip(calls, found, strict=True))[:: 1 if number % 2 else -1]:
             gc.collect()
-            found.append(call())
-    return statistics.median(mine), statistics.median(bare)
+            times.append(call())
+    return [statistics.median(each) for each in found]
 
 
 class Stopwatch:

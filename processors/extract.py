@@ -31,7 +31,7 @@ from memstream.processors.moments import (
     validity_of,
     written,
 )
-from memstream.processors.pipeline import State, key
+from memstream.processors.pipeline import Reads, State, key
 from memstream.processors.repairs import Repairs
 from memstream.processors.rule_files import (
     Language,
@@ -89,7 +89,7 @@ class Extract:
     name = "extract"
     version = _VERSION
 
-    def __init__(self, reader: Reader) -> None:
+    def __init__(self, reader: Reads) -> None:
         self.reader = reader
 
     def __call__(self, state: State, event: Event) -> Iterable[Event]:

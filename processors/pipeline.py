@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Protocol, TypeVar
 
 import msgspec
 
 from memstream.schemas.events import Event
+from memstream.schemas.memories import Assertion
 
 Value = TypeVar("Value", bound=msgspec.Struct)
 
@@ -42,11 +43,19 @@ class Processor(Protocol):
     def __call__(self, state: State, event: Event) -> Iterable[Event]: ...
 
 
+class Reads(Protocol):
+    """What reads texts: the same event always says the same."""
+
+    def read(self, event: Event) -> list[Assertion]: ...
+
+
 class Pipeline:
     """Processors in order: what one yields is what the next one reads."""
 
     def __init__(self, processors: Sequence[Processor], *, policy: Sequence[str] = ()) -> None:
         self.processors = tuple(processors)
+        self.expect: Callable[[Sequence[Event]], None] | None = None
+        """To be told which events come after the present ones, where anybody wants to know."""
         self.fingerprint = fingerprint_of(
             [(each.name, each.version) for each in self.processors], policy
         )

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from copy import copy
 from functools import lru_cache
 from pathlib import Path
 
 from memstream.processors.enrich import Enrich
 from memstream.processors.extract import Extract, Reader
 from memstream.processors.gate import Gate
-from memstream.processors.pipeline import Pipeline
+from memstream.processors.pipeline import Pipeline, Reads
 from memstream.processors.resolve import Resolve
 from memstream.processors.settings import (
     attributes_in,
@@ -17,6 +19,7 @@ from memstream.processors.settings import (
     rules_in,
     setting_files,
 )
+from memstream.schemas.events import Event
 
 
 def standard_pipeline(settings: Path | None = None, *, warm: bool = True) -> Pipeline:
@@ -30,6 +33,27 @@ def standard_pipeline(settings: Path | None = None, *, warm: bool = True) -> Pip
     if warm:
         reader.warm_up()
     return pipeline
+
+
+def reading_by(
+    pipeline: Pipeline, reader: Reads, expect: Callable[[Sequence[Event]], None]
+) -> Pipeline:
+    """The same pipeline with its texts read by another reader, which finds in them the same and
+    wants to be told what comes."""
+    other = copy(pipeline)
+    other.processors = tuple(
+        Extract(reader) if isinstance(each, Extract) else each for each in pipeline.processors
+    )
+    other.expect = expect
+    return other
+
+
+def reader_of(pipeline: Pipeline) -> Reader:
+    """What reads the texts in a standard pipeline. Raises ``TypeError`` for another one."""
+    for each in pipeline.processors:
+        if isinstance(each, Extract) and isinstance(each.reader, Reader):
+            return each.reader
+    raise TypeError("a pipeline without a reader of its own")
 
 
 @lru_cache(maxsize=8)

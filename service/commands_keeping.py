@@ -26,6 +26,7 @@ from memstream.service.commands_options import (
     Reason,
     directory_of,
     emit,
+    expect_work,
     instant,
     opened,
     scope_of,
@@ -111,6 +112,7 @@ def worker(
         if once or retry:
             if retry:
                 note(f"{quantity(host.retry_dead_letters(), 'dead letter')} went through")
+            expect_work(host)
             with Meter("processing") as meter:
                 host.drain(progress=meter)
             if host.store.dead_letters():
@@ -230,6 +232,7 @@ def rebuild(
             else:
                 standard_output().print(f"serving {name} again")
             return
+        expect_work(here.host, all_again=True)
         with Meter("rebuilding") as meter:
             report = here.memory.rebuild(
                 embedder=embedder, index=index, swap=not no_swap, progress=meter
@@ -263,6 +266,7 @@ def replay(
     It runs through the pipeline apart from what is served, which does not change.
     """
     with opened(ctx) as here, Meter("replaying") as meter:
+        expect_work(here.host, all_again=True)
         report = here.memory.replay(since=since, until=until, progress=meter)
     if as_json:
         emit(report)

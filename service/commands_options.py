@@ -318,11 +318,18 @@ def caught_up(opened_: Opened, *, index: Projected | None = None) -> None:
         return
     if host.caught_up(index=index):
         return
+    expect_work(host)
     try:
         with Meter("processing") as meter:
             host.drain(progress=meter)
     except LeaseHeld as error:
         note(f"the answer may be incomplete: {error}")
+
+
+def expect_work(host: Host, *, all_again: bool = False) -> None:
+    """Lets other processes help where very much is to be processed: what waits, or everything."""
+    done = {} if all_again else host.store.positions()
+    host.pipelines.expect_many(sum(host.files.log.end_offsets().values()) - sum(done.values()))
 
 
 # Answering

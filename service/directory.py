@@ -8,6 +8,7 @@ generations/g-000001/                   state.db, vectors/, analytics.duckdb: di
 
 from __future__ import annotations
 
+import os
 import shutil
 from contextlib import suppress
 from functools import cached_property
@@ -28,9 +29,15 @@ if TYPE_CHECKING:
     from memstream.projections.embedders_cache import VectorCache
     from memstream.projections.embedding import Embedder
     from memstream.projections.projection import Generation
+    from memstream.streams.reading_ahead import ReadingAhead
 
 REPLAY_PREFIX = ".replay-"
 """Of the folders in which replays keep a state that is thrown away."""
+
+MANY_EVENTS = 5_000
+"""Until a process is ready to read texts, another has read some two thousand."""
+MOST_READERS = 2
+"""More would wait for the one that does everything else."""
 
 
 class Files:
@@ -132,15 +139,26 @@ def stamp_of(pipeline: Pipeline, embedder: Embedder) -> Generation:
     return Generation(pipeline.fingerprint, embedder.identity, schema_version())
 
 
+def _processors() -> int:
+    """How many processors this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
 class Pipelines:
     """The pipeline with the directory's own settings, as it was when it was first asked for. Its
-    fingerprint is to be had without importing it. ``warm``: see ``standard_pipeline``."""
+    fingerprint is to be had without importing it. ``warm``: see ``standard_pipeline``; so many
+    ``readers`` more processes read its texts (see ``streams/reading_ahead``) until ``close``. Both
+    count when the pipeline is made."""
 
     def __init__(self, root: Path) -> None:
         self._root = root
         self._pipeline: Pipeline | None = None
         self._fingerprint = ""
+        self._ahead: ReadingAhead | None = None
         self.warm = False
+        self.readers = 0
 
     @property
     def fingerprint(self) -> str:
@@ -158,12 +176,30 @@ class Pipelines:
         if self._pipeline is None:
             from memstream.processors.standard import standard_pipeline
 
-            self._pipeline = standard_pipeline(self._root, warm=self.warm)
+            if self.readers:
+                from memstream.streams.reading_ahead import ReadingAhead
+
+                self._ahead = ReadingAhead(self._root, self.readers)
+                self._pipeline = self._ahead.pipeline
+            else:
+                self._pipeline = standard_pipeline(self._root, warm=self.warm)
         return self._pipeline
+
+    def expect_many(self, events: int) -> None:
+        """Lets other processes read texts as well, if so many events are to be processed that it
+        pays and there are processors to spare."""
+        if events >= MANY_EVENTS:
+            self.readers = self.readers or min(MOST_READERS, _processors() - 1)
+
+    def close(self) -> None:
+        """Ends the other processes."""
+        if self._ahead is not None:
+            self._ahead.close()
+            self._ahead = None
 
     def check(self) -> None:
         """Raises what is wrong with the owner's settings: now, and not at the first read."""
-        if any((self._root / "rules").glob("*.toml")):
+        if self.readers or any((self._root / "rules").glob("*.toml")):
             self.made()
         elif any((self._root / name).is_file() for name in ("attributes.toml", "policy.toml")):
             _ = self.fingerprint

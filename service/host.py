@@ -88,7 +88,7 @@ class Host:
     ) -> None:
         self.clock = clock
         self.files = Files(root, clock, partitions=partitions, index=index)
-        self._pipelines = Pipelines(root)
+        self.pipelines = Pipelines(root)
         self._asked_embedder = embedder
         self._embedders: dict[str, Embedder] = {}
         """Those that were handed over as objects, by identity: no name leads to them."""
@@ -109,8 +109,8 @@ class Host:
         directory), and starts the worker. Without, that waits until something has to be read:
         recording needs neither the rules nor an index."""
         closed_at_exit(self)
-        self._pipelines.warm = worker
-        self._pipelines.check()
+        self.pipelines.warm = worker
+        self.pipelines.check()
         name = self.files.generations.current()
         chosen = self.files.vectors.elsewhere or (self._asked_embedder or "none") != "none"
         if worker or (name is None and chosen):
@@ -133,12 +133,11 @@ class Host:
     @property
     def pipeline(self) -> Pipeline:
         """The pipeline with the directory's own settings."""
-        return self._pipelines.made()
+        return self.pipelines.made()
 
     @property
     def stores(self) -> Stores:
-        """The served generation, opened at first use, and again where another process has
-        swapped it."""
+        """The served generation, opened at first use, and again where another process swaps it."""
         with self._opening:
             if self._closed:
                 raise LogUnavailable(f"{self.files.root}: closed; mend: open it again")
@@ -516,6 +515,7 @@ class Host:
                 self._stores.close()
                 self._stores = None
             self.files.close()
+            self.pipelines.close()
 
     # Generations
 
@@ -524,11 +524,11 @@ class Host:
         return "; ".join(self._stale(self.stores))
 
     def _stale(self, stores: Stores) -> list[str]:
-        if stores.stamp.pipeline == self._pipelines.fingerprint:
+        if stores.stamp.pipeline == self.pipelines.fingerprint:
             return []
         return [
             f"generation {stores.name} was built by pipeline {stores.stamp.pipeline}, this is "
-            f"{self._pipelines.fingerprint}: new events wait; mend: memstream rebuild"
+            f"{self.pipelines.fingerprint}: new events wait; mend: memstream rebuild"
         ]
 
     def _refuse_stale(self) -> None:

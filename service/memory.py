@@ -96,6 +96,7 @@ class Memory:
         partitions: int | None = None,
         settings: Settings | None = None,
         reranker: Reranker | None = None,
+        readers: int | None = None,
     ) -> Memory:
         """Opens the directory, making it where it is not there.
 
@@ -106,13 +107,14 @@ class Memory:
         ``index``: "edge" (in the process), a Qdrant server's url or settings (``QdrantServer``), or
         None for what the directory has (a new one: edge); to move it, ``rebuild(index=...)``.
         ``worker=False``: nothing is processed in the background; ``flush`` then does the work, and
-        rules and indexes are opened only when something is read or processed.
-        ``partitions`` counts only for a new directory. ``reranker`` puts what recall found best in
-        order; while it fails recall does without, with the reason.
+        rules and indexes are opened only when something is read or processed. ``readers``: more
+        processes (150 MB each) that read texts, for imports of many thousands. ``partitions``
+        counts only for a new directory. ``reranker`` puts what recall found best in order.
         """
-        check_counts(partitions=partitions)
+        check_counts(partitions=partitions, readers=readers)
         clock = clock or SystemClock()
         host = Host(Path(path), clock, embedder=embedder, partitions=partitions, index=index)
+        host.pipelines.readers = readers or 0
         return cls._started(host, worker, settings, reranker)
 
     @classmethod
@@ -559,8 +561,6 @@ class Memory:
         trace: TracebackType | None,
     ) -> None:
         self.close()
-
-    # Parts
 
     def _scan(self, request: Request) -> Scan:
         from memstream.recall.scan import Scan

@@ -13,6 +13,7 @@ import sqlite3
 from collections.abc import Callable, Sequence
 from datetime import timedelta
 from functools import partial
+from typing import NamedTuple
 
 import msgspec
 import structlog
@@ -39,7 +40,9 @@ from memstream.streams.state_transaction import Transaction
 
 BATCH = 500
 """Events in one transaction."""
-PROJECT_BATCH = 1_000
+BATCHES_AHEAD = 4
+"""Batches that are opened before their turn where the pipeline wants to know what comes."""
+PROJECT_BATCH = 500
 """Steps a projection applies at once."""
 MOST_ATTEMPTS = 6
 FIRST_RETRY = timedelta(seconds=1)
@@ -53,12 +56,18 @@ ERASED = "erased"
 _ERASURE = "erasure.requested"
 _OF_ONE_EVENT = (UnknownEventType, InvalidEvent, SealBroken)
 """What is wrong with one row only: it becomes a dead letter and the rest goes on."""
-_OF_A_BATCH = (BatchFailed, *_OF_ONE_EVENT)
 
 _LOGGER = structlog.get_logger(__name__)
 
 Progress = Callable[[int, int], None]
 """Called with (events done, events there are)."""
+
+
+class _Batch(NamedTuple):
+    """Entries of a partition and their events, or none of these where one is broken."""
+
+    entries: list[Entry]
+    events: list[Event | None]
 
 
 class EmbeddedRuntime:
@@ -87,6 +96,7 @@ class EmbeddedRuntime:
         self.clock = clock
         self._erases = erases
         self._forget_copies = forget_copies
+        self._coming: dict[tuple[int, int], _Batch] = {}
         self._put_off: list[Entry] = []
         self._fresh: list[Step] = []
         self._indexing = Indexing(self.projections)
@@ -107,21 +117,16 @@ class EmbeddedRuntime:
         total = sum(ends.values())
         try:
             done = self._retry_due()
-            while keep_going():
-                worked = 0
-                for partition, end in sorted(ends.items()):
-                    start = self.store.positions().get(partition, 0)
-                    if start < end and keep_going():
-                        worked += self._process(partition, start, min(end - start, BATCH))
-                        if progress is not None:
-                            progress(sum(self.store.positions().values()), total)
-                        if len(self._fresh) >= PROJECT_BATCH:
-                            self._start_projecting(keep_going)
-                done += worked
-                if not worked:
-                    break
+            for partition, end in sorted(ends.items()):
+                while (start := self.store.positions().get(partition, 0)) < end and keep_going():
+                    done += self._process(partition, start, ends)
+                    if progress is not None:
+                        progress(sum(self.store.positions().values()), total)
+                    if len(self._fresh) >= PROJECT_BATCH:
+                        self._start_projecting(keep_going)
             self.project(keep_going=keep_going)
         finally:
+            self._coming.clear()
             self._indexing.settle()
         return done
 
@@ -168,9 +173,9 @@ class EmbeddedRuntime:
 
     # One batch
 
-    def _process(self, partition: int, start: int, limit: int) -> int:
+    def _process(self, partition: int, start: int, ends: dict[int, int]) -> int:
         """Processes the next entries, up to the next erasure; an erasure is a batch by itself."""
-        entries = self.log.read(partition, start, limit)
+        entries, events = self._batch(partition, start, ends)
         if not entries:
             raise LogUnavailable(
                 f"partition {partition}: no event from offset {start} on, though the log ends "
@@ -181,9 +186,9 @@ class EmbeddedRuntime:
             return 1
         erasures = [at for at, entry in enumerate(entries) if entry.row.type == _ERASURE]
         if erasures and self._erases:
-            entries = entries[: erasures[0]]
+            entries, events = entries[: erasures[0]], events[: erasures[0]]
         with self.store.transaction() as transaction:
-            steps = self._together(transaction, entries)
+            steps = self._together(transaction, entries, events)
             if not steps:
                 steps = [self._step(transaction, entry) for entry in entries]
             transaction.advance(partition, steps[-1].offset + 1)
@@ -191,6 +196,34 @@ class EmbeddedRuntime:
             self._put_off += [entries[at] for at in erasures]
         self._keep(steps)
         return len(steps)
+
+    def _batch(self, partition: int, start: int, ends: dict[int, int]) -> _Batch:
+        """The entries from ``start`` on. Where the pipeline wants to know what comes, those after
+        them are opened, too, and kept until it is their turn."""
+        if (partition, start) not in self._coming:
+            self._coming.clear()
+        ahead = 1 if self.pipeline.expect is None else BATCHES_AHEAD
+        following = {**self.store.positions(), partition: start}
+        for (each, at), batch in self._coming.items():
+            following[each] = max(following.get(each, 0), at + len(batch.entries))
+        for each in sorted(each for each in ends if each >= partition):
+            while (at := following.get(each, 0)) < ends[each] and len(self._coming) < ahead:
+                batch = self._opened_batch(each, at, min(ends[each] - at, BATCH))
+                self._coming[each, at] = batch
+                if not batch.entries:
+                    break
+                following[each] = at + len(batch.entries)
+        return self._coming.pop((partition, start))
+
+    def _opened_batch(self, partition: int, start: int, limit: int) -> _Batch:
+        entries = self.log.read(partition, start, limit)
+        try:
+            events = [self._opened(entry) for entry in entries]
+        except _OF_ONE_EVENT:
+            events = []
+        if self.pipeline.expect is not None:
+            self.pipeline.expect([event for event in events if event is not None])
+        return _Batch(entries, events)
 
     def _process_erasure(self, request: Entry) -> None:
         """Erases first and moves on afterwards, so that one that was cut off is done again."""
@@ -203,14 +236,17 @@ class EmbeddedRuntime:
                 transaction.advance(request.partition, request.offset + 1)
             self._keep([step])
 
-    def _together(self, transaction: Transaction, entries: Sequence[Entry]) -> list[Step]:
+    def _together(
+        self, transaction: Transaction, entries: Sequence[Entry], events: Sequence[Event | None]
+    ) -> list[Step]:
         """The entries through the pipeline as one batch; none where one of them fails."""
+        if not events:
+            return []
         try:
-            events = [self._opened(entry) for entry in entries]
             with transaction.isolated() as state:
                 there = [event for event in events if event is not None]
                 derived = iter(self.pipeline.batch(state, there))
-        except _OF_A_BATCH:
+        except BatchFailed:
             return []
         return [
             transaction.add_step(
@@ -420,6 +456,7 @@ class EmbeddedRuntime:
     def _clear(self, scope: str) -> None:
         """Removes all that was derived from a scope, here and in every projection."""
         self._fresh.clear()
+        self._coming.clear()
         self._indexing.settle()
         self.store.erase_scope(scope)
         for projection in self.projections:

@@ -148,11 +148,11 @@ def _positions_before_state() -> Iterator[None]:
     """Commits how far it read before it commits what it made of it."""
     process = EmbeddedRuntime._process
 
-    def broken(runtime: EmbeddedRuntime, partition: int, start: int, limit: int) -> int:
-        count = min(limit, 2)
+    def broken(runtime: EmbeddedRuntime, partition: int, start: int, ends: dict[int, int]) -> int:
+        end = min(ends[partition], start + 2)
         with runtime.store.transaction() as transaction:
-            transaction.advance(partition, start + count)
-        return process(runtime, partition, start, count)
+            transaction.advance(partition, end)
+        return process(runtime, partition, start, {partition: end})
 
     with patch.object(EmbeddedRuntime, "_process", broken):
         yield
@@ -163,9 +163,9 @@ def _skips_a_batch_now_and_then() -> Iterator[None]:
     """Moves on without having processed, as after a failure that was swallowed."""
     process, calls = EmbeddedRuntime._process, iter(range(10**6))
 
-    def broken(runtime: EmbeddedRuntime, partition: int, start: int, limit: int) -> int:
+    def broken(runtime: EmbeddedRuntime, partition: int, start: int, ends: dict[int, int]) -> int:
         if next(calls) % 5 != 4:
-            return process(runtime, partition, start, limit)
+            return process(runtime, partition, start, ends)
         with runtime.store.transaction() as transaction:
             transaction.advance(partition, start + 1)
         return 1

@@ -1,0 +1,285 @@
+"""Reads texts ahead of the pipeline, in processes of their own: for large imports and rebuilds.
+
+What a text says depends on nothing but its event and the rules, and finding it out is over half of
+the work. So the events that come next are offered here; whatever process gets to them first reads
+them, this one included, and the pipeline finds its answers ready. It makes no difference to what
+is derived. A reading process keeps nothing, opens no file of the directory, and ends when the pipe
+to it does; where one fails, this process reads what it would have.
+"""
+
+from __future__ import annotations
+
+import signal
+import struct
+import subprocess
+import sys
+import threading
+from collections import deque
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
+from pathlib import Path
+from typing import IO
+
+import msgspec
+import structlog
+
+from memstream.processors.extract import Reader
+from memstream.processors.standard import reader_of, reading_by, standard_pipeline
+from memstream.schemas.codec import Codec, SealedRow
+from memstream.schemas.errors import LogUnavailable
+from memstream.schemas.events import Event
+from memstream.schemas.memories import Assertion
+
+CHUNK = 16
+"""Events that a process takes at a time: so long, at most, one waits for another."""
+MOST_BYTES_AHEAD = 8_000
+"""What is handed over while an answer is awaited must find room in the pipe: else both sides could
+wait for each other to read."""
+MOST_CALLS_KEPT = 8
+"""What was told before so many calls of ``expect`` is forgotten: the gate rejected it."""
+_END_SECONDS = 5.0
+_LENGTH = struct.Struct(">I")
+_PROGRAM = (
+    "import sys; sys.path[:] = sys.argv[2:]; "
+    "from memstream.streams.reading_ahead import read_for_another; "
+    "read_for_another(sys.argv[1])"
+)
+
+_LOGGER = structlog.get_logger(__name__)
+
+Found = list[list[Assertion] | None]
+"""What each of some events says; None where it could not be read."""
+
+
+class _Chunk:
+    """Some events, and what they say once somebody has read them."""
+
+    def __init__(self, events: Sequence[Event]) -> None:
+        self.events = events
+        self.found: Found | None = None
+
+
+class ReadingAhead:
+    """Reads events in this process and in ``processes`` others, for ``pipeline``: the standard one
+    with the ``settings`` of a directory. Answers as ``Reader`` does.
+
+    Several threads may call it. Raises ``LogUnavailable`` where this Python cannot start another.
+    """
+
+    def __init__(self, settings: Path | None, processes: int) -> None:
+        self._others = [started(settings) for _ in range(processes)]
+        alone = standard_pipeline(settings)
+        self.pipeline = reading_by(alone, self, self.expect)
+        self._reader = reader_of(alone)
+        self._waiting: deque[_Chunk] = deque()
+        self._changed = threading.Condition()
+        self._closed = False
+        self._places: dict[int, tuple[_Chunk, int]] = {}
+        """Where the answer to each event is, by its identity."""
+        self.told: deque[list[_Chunk]] = deque()
+        """What was expected and is not forgotten yet."""
+        self.threads = [
+            threading.Thread(
+                target=self._serve, args=(each,), name=f"memstream-reading-{number}", daemon=True
+            )
+            for number, each in enumerate(self._others)
+        ]
+        for thread in self.threads:
+            thread.start()
+
+    def expect(self, events: Sequence[Event]) -> None:
+        """Tells which events will be read after those told before."""
+        chunks = [_Chunk(events[at : at + CHUNK]) for at in range(0, len(events), CHUNK)]
+        with self._changed:
+            self.told.append(chunks)
+            self._waiting.extend(chunks)
+            if self._closed:
+                self._give_up(chunks)
+            for chunk in chunks:
+                for at, event in enumerate(chunk.events):
+                    self._places[id(event)] = chunk, at
+            if len(self.told) > MOST_CALLS_KEPT:
+                late = self.told.popleft()
+                self._give_up([each for each in late if each in self._waiting])
+                for chunk in late:
+                    for event in chunk.events:
+                        del self._places[id(event)]
+            self._changed.notify_all()
+
+    def read(self, event: Event) -> list[Assertion]:
+        """What the event claims. Raises what ``Reader.read`` does."""
+        place = self._places.get(id(event))
+        if place is not None:
+            chunk, at = place
+            found = self._finished(chunk)[at]
+            if found is not None:
+                return found
+        return self._reader.read(event)
+
+    @property
+    def pids(self) -> list[int]:
+        """The other processes."""
+        return [each.pid for each in self._others]
+
+    def close(self) -> None:
+        """Ends the other processes. Afterwards all is read here."""
+        with self._changed:
+            self._closed = True
+            self._give_up(list(self._waiting))
+            self._changed.notify_all()
+        for each in self._others:
+            _pipe(each.stdin).close()
+        for each, thread in zip(self._others, self.threads, strict=True):
+            try:
+                each.wait(_END_SECONDS)
+            except subprocess.TimeoutExpired:
+                each.kill()
+                each.wait()
+            thread.join()
+            _pipe(each.stdout).close()
+        self._others, self.threads = [], []
+
+    def _finished(self, chunk: _Chunk) -> Found:
+        """What a chunk says. While another process is at it, this one reads what comes last."""
+        while True:
+            with self._changed:
+                if chunk.found is not None:
+                    return chunk.found
+                if chunk in self._waiting:
+                    self._waiting.remove(chunk)
+                    mine = chunk
+                elif self._waiting:
+                    mine = self._waiting.pop()
+                else:
+                    self._changed.wait()
+                    continue
+            mine.found = [_read(self._reader, partial(_same, event)) for event in mine.events]
+
+    def _give_up(self, chunks: Iterable[_Chunk]) -> None:
+        """Leaves waiting chunks to whoever asks for their events. Under the lock."""
+        for chunk in chunks:
+            self._waiting.remove(chunk)
+            chunk.found = [None for _ in chunk.events]
+
+    def _serve(self, other: subprocess.Popen[bytes]) -> None:
+        """Hands chunks to another process until it fails or this one closes. It has one to go on
+        with while the answer to the one before it waits for this interpreter's lock."""
+        given: deque[_Chunk] = deque()
+        source, answers = _pipe(other.stdin), _pipe(other.stdout)
+        try:
+            told = _received(answers).decode()
+            if told != self.pipeline.fingerprint:
+                raise EOFError(f"it reads by the rules {told}, not {self.pipeline.fingerprint}")
+            small = True
+            while True:
+                with self._changed:
+                    self._changed.wait_for(lambda: given or self._waiting or self._closed)
+                    if self._closed:
+                        return
+                    more = bool(self._waiting) and small and len(given) <= 1
+                    if more:
+                        given.append(self._waiting.popleft())
+                if more:
+                    asked = _asked(given[-1].events)
+                    small = len(asked) <= MOST_BYTES_AHEAD
+                    _send(source, asked)
+                    continue
+                found = _FOUND.decode(_received(answers))
+                small = True
+                with self._changed:
+                    given.popleft().found = found
+                    self._changed.notify_all()
+        except (OSError, EOFError, ValueError, msgspec.MsgspecError) as error:
+            if not self._closed:
+                _LOGGER.warning(
+                    "reading_process_lost",
+                    error=str(error),
+                    kind=type(error).__name__,
+                    pid=other.pid,
+                )
+        finally:
+            with self._changed:
+                self._waiting.extendleft(given)
+                self._give_up(given)
+                self._changed.notify_all()
+
+
+def read_for_another(settings: str) -> None:
+    """What the other process does: reads events from its input until that ends. ``settings`` is
+    the folder of the owner's settings, or empty."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the terminal's is for the one that asks
+    source, answers = sys.stdin.buffer, sys.stdout.buffer
+    sys.stdout = sys.stderr  # whatever a library prints is no answer
+    pipeline = standard_pipeline(Path(settings) if settings else None)
+    reader, codec = reader_of(pipeline), Codec()
+    _send(answers, pipeline.fingerprint.encode())
+    while True:
+        try:
+            rows = _ROWS.decode(_received(source))
+        except EOFError:
+            return
+        found: Found = [_read(reader, partial(codec.from_row, row)) for row in rows]
+        _send(answers, _ENCODER.encode(found))
+
+
+_ROWS = msgspec.json.Decoder(list[SealedRow])
+_FOUND: msgspec.json.Decoder[Found] = msgspec.json.Decoder(Found)
+_ENCODER = msgspec.json.Encoder()  # and not MessagePack, whose instants lose the speaker's offset
+
+
+def _asked(events: Sequence[Event]) -> bytes:
+    codec = Codec()
+    return _ENCODER.encode([codec.to_row(event) for event in events])
+
+
+def _read(reader: Reader, event: Callable[[], Event]) -> list[Assertion] | None:
+    """What an event says; None where reading fails: it will be read again in its own place, and
+    then the failure counts."""
+    try:
+        return reader.read(event())
+    except Exception as error:
+        _LOGGER.debug("not_read_ahead", error=str(error), kind=type(error).__name__)
+        return None
+
+
+def _same(event: Event) -> Event:
+    return event
+
+
+def started(settings: Path | None) -> subprocess.Popen[bytes]:
+    """Another process that reads by the rules of these settings."""
+    if not sys.executable:
+        raise LogUnavailable(
+            "readers: this Python does not know its own program, so it cannot start another; "
+            "mend: open the memory with readers=0"
+        )
+    folder = "" if settings is None else str(settings)
+    return subprocess.Popen(  # noqa: S603  this project's own program
+        [sys.executable, "-c", _PROGRAM, folder, *sys.path],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+    )
+
+
+def _pipe(pipe: IO[bytes] | None) -> IO[bytes]:
+    if pipe is None:
+        raise OSError("the other process was started without a pipe")
+    return pipe
+
+
+def _send(pipe: IO[bytes], message: bytes) -> None:
+    pipe.write(_LENGTH.pack(len(message)) + message)
+    pipe.flush()
+
+
+def _received(pipe: IO[bytes]) -> bytes:
+    """One message. Raises ``EOFError`` where the other side ended."""
+    (length,) = _LENGTH.unpack(_exactly(pipe, _LENGTH.size))
+    return _exactly(pipe, length)
+
+
+def _exactly(pipe: IO[bytes], length: int) -> bytes:
+    found = pipe.read(length)
+    if len(found) < length:
+        raise EOFError("the other process ended")
+    return found
