@@ -17,7 +17,7 @@ import json
 import sqlite3
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from datetime import UTC, datetime
 from functools import partial
@@ -54,7 +54,11 @@ def rows() -> Iterator[Row]:
     events = locomo_turns(shared("data", "locomo", "locomo_dev.json"))
     with tempfile.TemporaryDirectory() as name:
         floor = Floor(Path(name) / "left", events)
-        calls = [partial(_ingested, events), partial(_ingested, events, readers=1), floor.run]
+        calls: list[Callable[[], float]] = [
+            partial(_ingested, events),
+            partial(_ingested, events, readers=1),
+            floor.run,
+        ]
         ours, helped, bare = all_in_turns(calls, ROUNDS)
     count = len(events)
     yield row("record to indexed", count / ours, "turns/s", floor=count / bare, at_least=0.35)
