@@ -71,7 +71,7 @@ def snapshot(source: DuckIndex | Path, target: Path, *, overwrite: bool = False)
     or an older position, never anything else; between two renames there is then no target, and a
     crash there is mended by the next call.
 
-    Raises ``SnapshotRefused`` for a target that must not be replaced, ``IndexUnavailable`` for a
+    Raises ``SnapshotRefused`` for a target that must not be replaced or cannot be made, ``IndexUnavailable`` for a
     full disk or a file that stays locked, ``ProjectionDamaged`` for a damaged one.
     """
     target = target.absolute()
@@ -83,7 +83,12 @@ def snapshot(source: DuckIndex | Path, target: Path, *, overwrite: bool = False)
     for leftover in (building, replaced):
         if leftover.exists():
             shutil.rmtree(leftover)
-    building.mkdir(parents=True)
+    try:
+        building.mkdir(parents=True)
+    except OSError as error:
+        raise SnapshotRefused(
+            f"{target}: cannot be made: {error.strerror}; mend: name a folder that can be"
+        ) from error
     try:
         with _reading(source) as connection:
             manifest = _write(connection, building)

@@ -103,6 +103,8 @@ def evaluate_(
     """
     if (directory is None) != (against is None):
         raise typer.BadParameter("--dir and --against go together")
+    if plot is not None and not plot.absolute().parent.is_dir():
+        raise typer.BadParameter(f"--plot {plot}: there is no folder {plot.absolute().parent}")
     with Meter("evaluating", unit="questions") as meter:
         report: Any
         if directory is not None and against is not None:

@@ -8,9 +8,11 @@ from typing import Any
 from xml.etree import ElementTree
 
 import pytest
+from typer.testing import CliRunner
 
 from memstream import Memory, Scope
 from memstream.schemas.errors import ImportFault, NotFound
+from memstream.service.cli import app
 from memstream.service.evaluating import evaluate
 from memstream.service.evaluating_generations import compare
 from memstream.service.evaluating_plot import plotted
@@ -167,3 +169,13 @@ def test_the_picture_holds_every_figure_and_is_sound_xml(tmp_path: Path) -> None
     for title in ("Beside the baselines", "By category", "Ablation", "recall@10", "MRR"):
         assert title in texts
     assert texts.count(f"{report.overall.recall_at_10:.3f}") >= 2
+
+
+def test_a_picture_that_has_no_folder_is_refused_before_anything_is_measured(
+    tmp_path: Path,
+) -> None:
+    data = written(tmp_path / "own.jsonl", [*EVENTS, *QUESTIONS])
+    plot = ("--plot", str(tmp_path / "none" / "plot.svg"))
+    found = CliRunner().invoke(app, ["eval", str(data), "--format", "jsonl", *plot])
+    assert found.exit_code == 2
+    assert "there is no folder" in found.output

@@ -215,6 +215,14 @@ def test_an_empty_folder_is_filled(told: DuckIndex, tmp_path: Path) -> None:
     assert snapshot(told, target).position == 3
 
 
+def test_a_target_that_cannot_be_made_is_refused(told: DuckIndex, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("mine")
+    for target in (tmp_path / "file" / "snapshot", tmp_path / "file" / "deep" / "snapshot"):
+        with pytest.raises(SnapshotRefused, match=r"cannot be made: .*mend: "):
+            snapshot(told, target)
+    assert (tmp_path / "file").read_text() == "mine"
+
+
 def test_a_crash_leaves_no_half_snapshot(
     told: DuckIndex, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

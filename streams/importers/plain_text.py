@@ -28,6 +28,9 @@ LABELS = {
 }  # fmt: skip
 """What transcripts call those who speak, in small letters, and what each is."""
 
+WEAK = {"me", "i", "you", "prompt", "我", "bot", "model", "response", "developer"}
+"""Those that are words of a text as well: nobody speaks under them where their role has a name."""
+
 
 class Line(str):
     """One line of a text, without its end."""

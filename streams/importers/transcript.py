@@ -18,6 +18,7 @@ from memstream.streams.importers.event_making import Making
 from memstream.streams.importers.file_times import read_time
 from memstream.streams.importers.plain_text import (
     LABELS,
+    WEAK,
     Line,
     Survey,
     Told,
@@ -107,6 +108,12 @@ def _survey(records: Records, told: Told, owner: str) -> Survey:
         if "user" not in by_role.values():
             raise ask_for_the_user(names)
         return Survey({name: role or "" for name, role in mine.items()}, style)
+    strong = {role for name, role in by_role.items() if name not in WEAK or name in roles}
+    by_role = {
+        name: role
+        for name, role in by_role.items()
+        if name not in WEAK or name in roles or role not in strong
+    }
     _check_both_sides(names, by_role, told)
     return Survey(by_role, style)
 
