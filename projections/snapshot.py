@@ -71,8 +71,9 @@ def snapshot(source: DuckIndex | Path, target: Path, *, overwrite: bool = False)
     or an older position, never anything else; between two renames there is then no target, and a
     crash there is mended by the next call.
 
-    Raises ``SnapshotRefused`` for a target that must not be replaced or cannot be made, ``IndexUnavailable`` for a
-    full disk or a file that stays locked, ``ProjectionDamaged`` for a damaged one.
+    Raises ``SnapshotRefused`` for a target that must not be replaced or cannot be made,
+    ``IndexUnavailable`` for a full disk or a file that stays locked, ``ProjectionDamaged`` for a
+    damaged one.
     """
     target = target.absolute()
     building = target.with_name(f".{target.name}.building")
