@@ -31,8 +31,12 @@ _SHOWN = re.compile(
     re.IGNORECASE | re.MULTILINE,
 )
 """A question about a text that is shown behind it."""
-_POINTS = re.compile(r"\b(?:this|these|following|below)\b|这[句段个封]", re.IGNORECASE)
-"""What every such question says."""
+_POINTS = ("this", "these", "following", "below", "这")
+"""One of these is in every such question, and one of the next."""
+_ASKS = (
+    "translate", "proofread", "rewrite", "rephrase", "paraphrase", "reword", "is this", "is these",
+    "is the following", "are this", "are these", "are the following", "what does", "这",
+)  # fmt: skip
 _ANNOUNCED = (
     re.compile(
         rf"{_LEAD}(?:(?:translat|proofread|rewrit|rephras|paraphras|reword|summari[sz])\w*\b"
@@ -189,7 +193,8 @@ def announced(text: str) -> list[tuple[int, int]]:
     begun = _letter(text)
     forms: Sequence[re.Pattern[str]] = _ANNOUNCED
     if ":" not in text and "：" not in text and "--" not in text:
-        if _POINTS.search(text) is None:
+        lower = text.lower()
+        if not (any(map(lower.__contains__, _POINTS)) and any(map(lower.__contains__, _ASKS))):
             return [(begun, len(text))] if begun < len(text) else []
         forms = (_SHOWN,)
     begun = min(

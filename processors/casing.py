@@ -42,11 +42,11 @@ _COUNTED = re.compile(
     r"|kittens|puppies|rabbits|birds|hamsters|horses|sisters|brothers)(?:,|:|,? (?:called|named)) "
     rf"(?P<names>{_NAME}(?:, {_NAME})*,? and {_NAME})(?=\s*$|[.;!?)])"
 )
-_OF_A_PROJECT = re.compile(
-    r"\b(?:branch|repo|repository|project|service|server|cluster|host|package|module|file|folder|function"
-    r"|class|variable|field|column|table|database|bucket|queue|topic|script|job|command|flag|env|tag)\b",
-    re.IGNORECASE,
-)
+_PARTS = (
+    "branch repo repository project service server cluster host package module file folder function"
+    " class variable field column table database bucket queue topic script job command flag env tag"
+).split()
+_OF_A_PROJECT = re.compile(rf"\b(?:{'|'.join(_PARTS)})\b")
 """What is called by a name that is written as it is: "the branch is called trunk"."""
 _NO_NAMES = frozenset(
     "me him them us off out up back over after myself himself herself mum mom dad earlier again"
@@ -71,7 +71,8 @@ def with_names(text: str, book: Rulebook) -> str:
     as long as it was, so that places in it stay."""
     if _WRITTEN_SMALL.search(text) is not None:
         return text
-    if _OF_A_PROJECT.search(text) is not None:
+    lower = text.lower()
+    if any(map(lower.__contains__, _PARTS)) and _OF_A_PROJECT.search(lower) is not None:
         return text
     not_names = book.phrase_list("not_names"), book.phrase_list("nationality")
 

@@ -145,12 +145,14 @@ def _begins(text: str, expression: Expression) -> str:
         within = text[max(0, expression.end - 12) : expression.end]
         behind = text[expression.end : expression.end + 12]
         return "since" if _SINCE.search(within) and not _LASTING.search(behind) else ""
-    found = _BEGINS.search(text[max(0, expression.start - 24) : expression.start])
+    before = text[max(0, expression.start - 24) : expression.start]
+    found = _BEGINS.search(before) if any(map(before.lower().__contains__, _BEGINNING)) else None
     return "" if found is None or found.lastgroup is None else found.lastgroup
 
 
 _SINCE = re.compile("(?:起|开始| on| onwards?| forward)$")
 _LASTING = re.compile("^[^，。！？,.!?]{0,6}?(?:就|一直|都)")
+_BEGINNING = ("from", "as of", "starting", "beginning", "commencing", "effective")
 _BEGINS = re.compile(
     r"(?:(?P<starting>(?:(?:^|[.!?;:,] ?|\band |\bbut |\bso )from|starting|beginning|commencing"
     r"|effective)(?: (?:on|in|at|from))?)|\b(?P<as>as (?:of|from))|\b(?P<from>from))(?: the)? $",

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 
 from memstream.processors.rule_files import Language
+from memstream.processors.rules import spoken
 
 __all__ = ["denied"]
 
@@ -16,7 +17,7 @@ def denied(text: str, language: Language) -> str | None:
     """The sentence with what it denies behind a word that takes back; None where it denies none."""
     if language == "zh":
         return _denied_zh(text)
-    if not _SIGNS_EN.search(text):
+    if _SIGNS_EN.isdisjoint(spoken(text)):
         return None
     joke = _JOKE_EN.match(text) or _JOKE_FIRST_EN.match(text)
     if joke is not None:
@@ -41,7 +42,7 @@ def _denied_zh(text: str) -> str | None:
     return other and f"说错了，我对{other['right']}过敏，不是对{other['wrong']}过敏"
 
 
-_SIGNS_EN = re.compile(r"\b(?:was|were|said|told)\b")
+_SIGNS_EN = frozenset(("was", "were", "said", "told"))
 _SORRY = r"(?:(?:oh|oops|wait|no|sorry|ok|okay|well|haha|lol|actually)[,. ]+)*"
 _LATER = (
     r"(?![^,.;!?]*\b(?:any ?more|any longer|now|nowadays|these days|yet|today|sure|think|know)\b)"

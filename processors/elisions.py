@@ -18,7 +18,7 @@ def elided(text: str, language: Language) -> str | None:
     if language == "zh":
         fits = _LONG_ZH.match(text) and _ELIDED_ZH.match(text) and not _ASKED.search(text)
         return f"我{text}" if fits else None
-    if len(text) > _LONGEST_ELIDED_EN or not text.isascii():
+    if len(text) > _LONGEST_ELIDED_EN or not text.isascii() or not _begins_like_one(text):
         return None
     for form, opening in _ELIDED_EN:
         match = form.match(text)
@@ -26,6 +26,12 @@ def elided(text: str, language: Language) -> str | None:
             said = text[match.start("said") :]
             return f"{opening}{said[0].lower()}{said[1:]}"
     return None
+
+
+def _begins_like_one(text: str) -> bool:
+    """Whether the first word that is more than an opening is one of those of ``_ELIDED_EN``."""
+    words = (word.rstrip(",:.!") for word in text.lower().split(maxsplit=8))
+    return next((word for word in words if word not in _OPENINGS_EN), "") in _BEGINNINGS_EN
 
 
 def opening(text: str, language: Language) -> str | None:
@@ -51,7 +57,14 @@ _OPENING_EN = re.compile(
     r"(?P<first>[^,;]+)[,;] "
     r"(?=(?:so|and|but|now|finally|which|yay|really|very|quite|no|not|still)\b)"
 )
-_FIRST_EN = r"(?:(?:so|ok|okay|yes|yeah|hey|hi|btw|update|well)[,:]? )*"
+_OPENINGS_EN = frozenset("so ok okay yes yeah hey hi btw update well".split())
+_BEGINNINGS_EN = frozenset(
+    "just recently also finally actually moved relocated settled joined became went sold started"
+    " got used grew can can't cant cannot don't dont dislike live work really absolutely totally"
+    " love hate enjoy adore currently now still severely highly originally allergic based living"
+    " working from not a big huge born".split()
+)
+_FIRST_EN = rf"(?:(?:{'|'.join(sorted(_OPENINGS_EN))})[,:]? )*"
 _EMPLOYED = (
     r"(?:as(?! (?:expected|intended|designed|usual|planned|hoped|wanted|advertised|described"
     r"|documented|specified|promised|before|always|ever|well|root|admin|is|it|if|we|you|they"

@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 
 from memstream.processors.rule_files import Language
-from memstream.processors.rules import Rulebook
+from memstream.processors.rules import Rulebook, spoken
 from memstream.processors.words import split_words
 
 _DAY_EN = "(?:mon|tues|wednes|thurs|fri|satur|sun)day"
@@ -18,9 +18,11 @@ _FIRST_EN = re.compile(
     r",? (?P<who>I|my (?:[a-z]+ )?[a-z]+|he|she) (?P<does>[^,;:.!?]{3,60}?)(?P<end>[.!]*)$",
     re.IGNORECASE,
 )
+_FIRST_LETTERS = ("ev", "ea", "on")
+_HOW_OFTEN_EN = frozenset("usually normally typically generally always mostly".split())
 _USUALLY_EN = re.compile(
     r"(?P<who>I|my (?:[a-z]+ )?[a-z]+|he|she)"
-    r" (?:usually|normally|typically|generally|always|mostly)"
+    rf" (?:{'|'.join(sorted(_HOW_OFTEN_EN))})"
     rf" (?P<does>[^,;:.!?]{{3,50}}?) on (?P<day>{_DAY_EN})(?P<end>[.!]*)$",
     re.IGNORECASE,
 )
@@ -43,10 +45,10 @@ def plainly(text: str, book: Rulebook) -> str | None:
     language: Language = book.language
     if language == "zh":
         return _chinese(text, book)
-    found = _FIRST_EN.match(text)
+    found = _FIRST_EN.match(text) if text[:2].lower() in _FIRST_LETTERS else None
     if found is not None and _is_done(book, found["does"]):
         return f"{found['who']} {found['does']} {found['often'].lower()}{found['end']}"
-    found = _USUALLY_EN.match(text)
+    found = None if _HOW_OFTEN_EN.isdisjoint(spoken(text)) else _USUALLY_EN.match(text)
     if found is not None and _is_done(book, found["does"]):
         return f"{found['who']} {found['does']} on {found['day']}s{found['end']}"
     return None

@@ -10,6 +10,7 @@ import re
 
 from memstream.processors.rewordings import DOCTORS_EN
 from memstream.processors.rule_files import Language
+from memstream.processors.rules import spoken
 
 __all__ = ["is_reported"]
 
@@ -26,11 +27,16 @@ _WHO = (
 _OFTEN = (
     r"(?: (?:\w{2,12}ly|still|always|just|even|also|once|has|have|had|is|are|was|were|keeps?|all))*"
 )
-_HOLDS = (
-    r"(?:(?:claim|think|believe|insist|reckon|assume|suppose|suspect|argue|allege|maintain|imagine"
-    r"|joke|pretend|report|say|swear)(?:s|ed|ing)?|thought|swore|said|sworn|convinced|sure|certain"
-    r"|positive|adamant|under the impression)"
-)
+_VERBS = (
+    "claim think believe insist reckon assume suppose suspect argue allege maintain imagine joke"
+    " pretend report say swear"
+).split()
+_OTHERWISE = "thought swore said sworn convinced sure certain positive adamant".split()
+_HOLDS = rf"(?:(?:{'|'.join(_VERBS)})(?:s|ed|ing)?|{'|'.join(_OTHERWISE)}|under the impression)"
+_HOLDING = frozenset(
+    (*(verb + end for verb in _VERBS for end in ("", "s", "ed", "ing")), *_OTHERWISE)
+) | {"impression", "told", "hear", "heard", "tell"}
+"""The words of which each such sentence holds one."""
 _LEADS = r"(?:(?:[Aa]nd|[Bb]ut|[Ss]o|[Ww]ell|[Aa]lso|[Aa]t least|[Oo]r so|or),? )*"
 _ACCORDING = re.compile(
     rf"(?:^|[,;(—–-] ?){_LEADS}[Aa]ccording to"
@@ -61,4 +67,6 @@ def is_reported(text: str, language: Language) -> bool:
         return told is not None or _HELD_ZH.match(text) is not None
     if "ccording to" in text and _ACCORDING.search(text) is not None:
         return True
+    if _HOLDING.isdisjoint(spoken(text)):
+        return False
     return _HELD.match(text) is not None or _HELD_AFTER.search(text) is not None

@@ -44,6 +44,8 @@ class Words:
 
 def split_words(language: Literal["en", "zh"], text: str) -> Words:
     """The words of a text. Linear in its length."""
+    if language == "en" and (plain := _plain_words(text)) is not None:
+        return plain
     words = Words()
     norms, raws = words.norm.append, words.raw.append
     starts, ends = words.start.append, words.end.append
@@ -78,10 +80,29 @@ def split_words(language: Literal["en", "zh"], text: str) -> Words:
     return words
 
 
+def _plain_words(text: str) -> Words | None:
+    """The words of an English text, in half the time; None where one of them becomes two, or where
+    more than letters has to be looked at."""
+    if not text.isascii() or any(map(text.__contains__, _NOT_PLAIN)):
+        return None
+    words = Words()
+    lower = text.lower()
+    pattern = _PLAIN_ENGLISH if "'" in text else _UNCONTRACTED_ENGLISH
+    spans = [match.span() for match in pattern.finditer(text)]
+    norms = [lower[start:end] for start, end in spans]
+    if "." in norms[:-1] or not _BECOME_TWO.isdisjoint(norms):
+        return None
+    words.norm = [_OPENED[each][0] if each in _OPENED else each for each in norms]
+    words.raw = [text[start:end] for start, end in spans]
+    words.start = [start for start, _ in spans]
+    words.end = [end for _, end in spans]
+    return words
+
+
 def _words_in(text: str, *, english: bool) -> Iterator[re.Match[str]]:
     if not english:
         return _CHINESE.finditer(text)
-    if "`" in text or "@" in text or "http" in text or "[redacted:" in text:
+    if any(map(text.__contains__, _NOT_PLAIN)):
         return _ENGLISH.finditer(text)
     contracted = "'" in text or "’" in text
     return (_PLAIN_ENGLISH if contracted else _UNCONTRACTED_ENGLISH).finditer(text)
@@ -181,6 +202,7 @@ _CHINESE = re.compile(
     + r"|\d+(?:[.:：]\d+)*%?|\S",
     re.ASCII,
 )
+_NOT_PLAIN = ("`", "@", "http", "[redacted:")
 _PICTURES = re.compile("[\u200d\u2600-\u27bf\u2b00-\u2bff\ufe0f\U0001f000-\U0001faff]+")
 _OPENED: dict[str, tuple[str, str]] = {
     "ca": ("can", ""),
@@ -205,3 +227,4 @@ _OPENED: dict[str, tuple[str, str]] = {
     "gonna": ("going", "to"),
     "wanna": ("want", "to"),
 }
+_BECOME_TWO = frozenset(word for word, (_, more) in _OPENED.items() if more)
