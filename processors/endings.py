@@ -42,7 +42,14 @@ def only_seems(
         return True
     at = clauses.index(clause)
     before = clauses[at - 1] if at else None
+    if rule.attribute in _OF_THEIR_TIME and _OTHER_TIME.search(" ".join(clause.spoken.raw)):
+        return True
     return _is_with_another(rule, clause, before) or _is_for_a_day(rule, clause, now)
+
+
+_OF_THEIR_TIME = frozenset(("age", "wake_time", "sleep_time"))
+_OTHER_TIME = re.compile(r"[昨明后前] ?[天年]|去 ?年|今 ?[天早晚晨]|昨 ?晚")
+"""When an age is not that of now, and getting up is not what is usual: 我明年三十岁."""
 
 
 def _is_with_another(rule: Rule, clause: Clause, before: Clause | None) -> bool:

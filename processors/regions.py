@@ -99,6 +99,10 @@ class Region:
         if norm[self.start : self.start + 1] == ["both"] and "and" in norm[self.start : self.end]:
             self.start += 1
 
+    def tells_when(self) -> bool:
+        """Whether a Chinese value only says when something was: 我住在武汉的时候."""
+        return self.cut_by == "的" and self.words.norm[self.end + 1 : self.end + 3] == ["时", "候"]
+
     @property
     def norm(self) -> list[str]:
         return self.words.norm[self.start : self.end]
@@ -212,7 +216,8 @@ def determiners(region: Region) -> int:
     while True:
         length = determiners.length_at(region.norm, count)
         named = region.book.language == "en" and _is_title(region, count)
-        if not length or count + length >= len(region.norm) or named:
+        alone = region.norm[count : count + length + 1] == ["一", "个", "人"]
+        if not length or count + length >= len(region.norm) or named or alone:
             return count
         count += length
 

@@ -35,7 +35,7 @@ def read_values(
 ) -> list[Value]:
     """The values in words[start:end]; none where they are not what the kind asks for."""
     region = Region(text, words, start, end, rule, book, whole=kind in ("command", "program"))
-    if region.start >= region.end:
+    if region.start >= region.end or region.tells_when():
         return []
     if kind.startswith("<"):
         return list(_listed(region, kind[1:-1]))

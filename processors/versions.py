@@ -6,7 +6,7 @@ not what it stands for.
 """
 
 GATE = 4
-EXTRACT = 43
+EXTRACT = 44
 RESOLVE = 18
 ENRICH = 1
 LEXEMES = 1

@@ -66,6 +66,17 @@ TABLE: list[tuple[str, set[str]]] = [
     ("I quit Twitter.", set()),
     ("I joined Volvo.", {"employer=Volvo"}),
     ("I quit Volvo last month.", {"-employer=Volvo", "-job_title="}),
+    # what was, will be, or is once
+    ("我住在武汉的时候喜欢喝茶。", set()),
+    ("我做护士的时候很累。", set()),
+    ("我住在武汉。", {"residence=武汉"}),
+    ("我明年三十岁。", set()),
+    ("我今年三十岁。", {"age=30"}),
+    ("我今天六点起床。", set()),
+    ("我昨天十二点睡的。", set()),
+    ("我每天六点起床。", {"wake_time=06:00"}),
+    ("我喜欢第二个版本。", set()),
+    ("我喜欢一个人待着。", {"likes=一个人待着"}),
 ]  # fmt: skip
 
 
