@@ -85,11 +85,9 @@ def batches(directory: Path, batch: int, rounds: int) -> tuple[float, float]:
     for number in range(rounds):
         events = turns(clock, batch)
         started = time.perf_counter()
-        log.append([codec.to_row(event) for event in events])
+        log.append(codec.to_rows(events))
         ours.append((time.perf_counter() - started) / batch)
-        values = [
-            plain(number * batch + at, codec.to_row(event)) for at, event in enumerate(events)
-        ]
+        values = [plain(number * batch + at, row) for at, row in enumerate(codec.to_rows(events))]
         started = time.perf_counter()
         bare.execute("BEGIN IMMEDIATE")
         bare.executemany(INSERT, values)

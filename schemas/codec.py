@@ -13,9 +13,9 @@ from __future__ import annotations
 
 import base64
 import binascii
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from datetime import datetime
-from typing import Any, Literal, get_args, get_origin
+from typing import TYPE_CHECKING, Any, Literal, get_args, get_origin
 
 import msgspec
 
@@ -35,6 +35,9 @@ from memstream.schemas.instants import fault_of_instant, parse_instant
 from memstream.schemas.scope import Scope
 from memstream.schemas.sealing import ALGORITHM, Sealer
 from memstream.schemas.upcasts import upcast
+
+if TYPE_CHECKING:
+    from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 _ENCODER = msgspec.json.Encoder(order="deterministic")
 _DECODERS = {name: msgspec.json.Decoder(kind) for name, kind in DATA_TYPES.items()}
@@ -70,14 +73,31 @@ class Codec:
 
     def to_row(self, event: Event) -> SealedRow:
         """The row form. The event must be valid (see ``validated``)."""
-        plain = _ENCODER.encode(event.data)
-        event_id, subject, key_id, source = event.id, event.subject, "", event.source
-        if self.sealer is not None:
-            key_id, plain = self.sealer.seal(subject, _bound(subject, event_id), plain)
-        return SealedRow(
-            event_id, event.type, subject, event.time, source.kind, source.trust,
-            source.runtime, source.run, event.dataversion, key_id, plain, event.recordedtime,
-        )  # fmt: skip
+        return self.to_rows((event,))[0]
+
+    def to_rows(self, events: Iterable[Event]) -> list[SealedRow]:
+        """The row forms of several events, in their order; each key is looked up once."""
+        sealer, encode = self.sealer, _ENCODER.encode
+        sealed_by: dict[str, tuple[str, AESGCM]] = {}
+        rows: list[SealedRow] = []
+        for event in events:
+            event_id, subject, source = event.id, event.subject, event.source
+            plain, key_id = encode(event.data), ""
+            if sealer is not None:
+                found = sealed_by.get(subject)
+                if found is None:
+                    found = sealed_by[subject] = sealer.current(subject)
+                key_id, cipher = found
+                nonce = sealer.ring.nonce()
+                plain = nonce + cipher.encrypt(nonce, plain, _bound(subject, event_id))
+            rows.append(
+                SealedRow(
+                    event_id, event.type, subject, event.time, source.kind, source.trust,
+                    source.runtime, source.run, event.dataversion, key_id, plain,
+                    event.recordedtime,
+                )
+            )  # fmt: skip
+        return rows
 
     def from_row(self, row: SealedRow) -> Event:
         """The event of a row. Raises ``KeyDestroyed``, ``SealBroken`` or ``UnknownEventType``."""

@@ -89,11 +89,14 @@ class Sealer:
 
     def seal(self, subject: str, bound: bytes, plain: bytes) -> tuple[str, bytes]:
         """(key id, nonce + ciphertext + tag) of ``plain``, bound to the bytes ``bound``."""
-        ring = self.ring
-        key_id, key = ring.key_for(subject)
-        cipher = self._ciphers.get(key) or self._cipher(key)
-        nonce = ring.nonce()
+        key_id, cipher = self.current(subject)
+        nonce = self.ring.nonce()
         return key_id, nonce + cipher.encrypt(nonce, plain, bound)
+
+    def current(self, subject: str) -> tuple[str, AESGCM]:
+        """The id of the subject's current key, and what seals with it."""
+        key_id, key = self.ring.key_for(subject)
+        return key_id, self._ciphers.get(key) or self._cipher(key)
 
     def open(self, key_id: str, bound: bytes, sealed: bytes) -> bytes:
         """The plain bytes. Raises ``KeyDestroyed`` after an erasure, ``SealBroken`` if altered."""

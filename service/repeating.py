@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
-from itertools import groupby
+from itertools import chain, groupby
 
 import msgspec
 import structlog
@@ -24,12 +24,14 @@ Groups = Sequence[Sequence[Event]]
 
 def rows_of(codec: Codec, groups: Groups) -> list[SealedRow]:
     """The rows to append for the groups. A piece goes in with the first one or not at all."""
-    rows: list[SealedRow] = []
-    for first, *others in groups:
-        rows.append(codec.to_row(first))
-        for each in others:
-            rows.append(msgspec.structs.replace(codec.to_row(each), goes_with=first.id))
-    return rows
+    rows = codec.to_rows(chain.from_iterable(groups))
+    if all(len(group) == 1 for group in groups):
+        return rows
+    firsts = chain.from_iterable((None, *[group[0].id] * (len(group) - 1)) for group in groups)
+    return [
+        row if first is None else msgspec.structs.replace(row, goes_with=first)
+        for row, first in zip(rows, firsts, strict=True)
+    ]
 
 
 def appended(log: EventLog, codec: Codec, groups: Groups) -> list[Position]:

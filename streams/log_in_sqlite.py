@@ -354,18 +354,13 @@ class SqliteLog:
     def _check_seals(self, calls: Sequence[_Call]) -> None:
         if self._is_current is None:
             return
-        checked: set[tuple[str, str]] = set()
-        for call in calls:
-            for row in call.rows:
-                sealed = row.subject, row.key_id
-                if sealed in checked:
-                    continue
-                if not self._is_current(row):
-                    raise SealOutdated(
-                        f"event log {self.path}: event {row.id} is sealed under key {row.key_id}, "
-                        f"which is no longer current for {row.subject}; mend: seal and append again"
-                    )
-                checked.add(sealed)
+        sealed = {(row.subject, row.key_id): row for call in calls for row in call.rows}
+        for row in sealed.values():
+            if not self._is_current(row):
+                raise SealOutdated(
+                    f"event log {self.path}: event {row.id} is sealed under key {row.key_id}, "
+                    f"which is no longer current for {row.subject}; mend: seal and append again"
+                )
 
     def _insert_new(self, calls: Sequence[_Call]) -> list[list[Position]]:
         """Inserts all rows, taking none for a duplicate. ``IntegrityError`` where one is."""

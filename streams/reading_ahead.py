@@ -228,8 +228,7 @@ _ENCODER = msgspec.json.Encoder()  # and not MessagePack, whose instants lose th
 
 
 def _asked(events: Sequence[Event]) -> bytes:
-    codec = Codec()
-    return _ENCODER.encode([codec.to_row(event) for event in events])
+    return _ENCODER.encode(Codec().to_rows(events))
 
 
 def _read(reader: Reader, event: Callable[[], Event]) -> list[Assertion] | None:
