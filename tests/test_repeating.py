@@ -149,8 +149,10 @@ def test_no_format_that_is_imported_again_later_differs(tmp_path: Path) -> None:
     files = sorted((Path(__file__).with_name("fixtures") / "importers").iterdir())
     with Memory.open(tmp_path, worker=False) as memory:
         for file in files:
-            first = import_file(memory, file, scope=ANN, now=NOW)
-            again = import_file(memory, file, scope=ANN, now=datetime(2026, 2, 1, tzinfo=UTC))
+            told = Told(speaker="Zoe") if file.stem == "whatsapp" else None
+            first = import_file(memory, file, scope=ANN, now=NOW, told=told)
+            later = datetime(2026, 2, 1, tzinfo=UTC)
+            again = import_file(memory, file, scope=ANN, now=later, told=told)
             assert (again.already_there, again.differing) == (first.read, ()), file.name
 
 
