@@ -16,6 +16,7 @@ from typer.testing import CliRunner
 from memstream import Memory, Scope
 from memstream.service.cli import app
 from memstream.service.importing import import_file
+from memstream.streams.importers import Told
 from memstream.streams.log import Position
 
 ANN = Scope(tenant="acme", user="ann")
