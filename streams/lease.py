@@ -4,9 +4,10 @@ The lease is the system's lock on an open file (``projections/file_lock``), held
 the holder wants or lives; the system drops it when the process ends, however it ends. Who holds it
 stands in a file beside it, for messages only: it may be stale and nothing depends on it.
 
-Whoever wants a lease that is held stands in line: that is a second lock, on ``worker.line``, which
-one process at a time has. The holder sees that it is taken and gives the lease back; nobody takes
-the lease past the one in line, so two that want it take turns. A dead one leaves the line at once.
+Whoever wants a lease that is held stands in line (``line``). The holder sees that somebody does and
+gives the lease back; nobody takes it past those in line, so all that want it take turns. A dead one
+leaves the line at once. One that is frozen (a stopped process) does not come when it is its turn;
+where the lease lies free for ``FROZEN_SECONDS``, the others go past it.
 """
 
 from __future__ import annotations
@@ -25,8 +26,12 @@ import msgspec
 
 from memstream.projections.file_lock import try_lock
 from memstream.schemas.errors import LeaseHeld
-from memstream.streams.clock import Clock
+from memstream.streams.clock import Clock, Patience
+from memstream.streams.line import Line
 from memstream.streams.sqlite_files import FileUnavailable
+
+FROZEN_SECONDS = 2.0
+"""Whoever is first in line looks fifty times a second whether the lease is free."""
 
 
 class Holder(msgspec.Struct, frozen=True):
@@ -48,12 +53,12 @@ class WorkerLease:
 
     def __init__(self, directory: Path, clock: Clock) -> None:
         self.path = directory / "worker.lease"
-        self._line_path = directory / "worker.line"
+        self._line = Line(directory)
+        self._patience = Patience(FROZEN_SECONDS)
         self._holder_path = directory / "worker.json"
         self._clock = clock
         self._lock = threading.Lock()
         self._handle: int | None = None
-        self._place: int | None = None
         _LEASES.add(self)
 
     @property
@@ -63,18 +68,9 @@ class WorkerLease:
 
     @property
     def wanted(self) -> bool:
-        """Whether somebody else stands in line. A probe of two system calls."""
+        """Whether somebody else stands in line. A probe of a few system calls."""
         with self._lock:
-            if self._place is not None:
-                return False
-            try:
-                place = self._locked(self._line_path)
-            except FileUnavailable:  # what cannot be opened, nobody stands in
-                return False
-            if place is None:
-                return True
-            os.close(place)
-            return False
+            return not self._line.standing and self._line.has_others()
 
     def acquire(self, *, stay: bool = False) -> bool:
         """Takes the lease if it is free and nobody else is in line; True if this object holds it
@@ -86,26 +82,31 @@ class WorkerLease:
         with self._lock:
             if self._handle is not None:
                 return True
-            if stay and self._place is None:
-                self._place = self._locked(self._line_path)
+            stay = stay or self._line.standing
+            first = stay and self._line.step()
             handle = self._locked(self.path)
             if handle is None:
+                self._patience.ran_out(None)
                 return False
-            place = self._place if self._place is not None else self._locked(self._line_path)
-            if place is None:  # somebody else comes first
-                os.close(handle)
+            try:
+                first = first or self._line.step()
+                if first or self._patience.ran_out("free"):
+                    self._handle, handle = handle, None
+            finally:
+                if handle is not None:
+                    os.close(handle)
+                if not (stay and handle is not None):
+                    self._line.leave()
+            if self._handle is None:
                 return False
-            self._handle, self._place = handle, None
-            os.close(place)
+            self._patience.ran_out(None)
             self._tell()
             return True
 
     def leave(self) -> None:
         """Out of the line. Idempotent."""
         with self._lock:
-            place, self._place = self._place, None
-            if place is not None:
-                os.close(place)
+            self._line.leave()
 
     def _locked(self, path: Path) -> int | None:
         try:
@@ -140,10 +141,10 @@ class WorkerLease:
     def _forget(self) -> None:
         """In a forked child: the lease is the parent's. Its lock stays with the parent's file."""
         self._lock = threading.Lock()
-        for handle in (self._handle, self._place):
-            if handle is not None:
-                os.close(handle)
-        self._handle = self._place = None
+        handle, self._handle = self._handle, None
+        if handle is not None:
+            os.close(handle)
+        self._line = Line(self.path.parent)
 
     def __enter__(self) -> Self:
         if not self.acquire():

@@ -8,6 +8,7 @@ import tempfile
 import threading
 from collections.abc import Iterator
 from pathlib import Path
+from random import Random
 
 import pytest
 
@@ -19,6 +20,7 @@ from thorough import first_of
 from memstream import Memory, Scope, Settings
 from memstream.schemas.errors import LeaseHeld
 from memstream.service import host
+from memstream.streams import lease
 from memstream.streams.clock import Deadline, SystemClock
 from memstream.streams.lease import WorkerLease
 from memstream.streams.turns import Turns
@@ -29,9 +31,11 @@ ANIMALS = ("otter", "heron", "badger", "lynx", "marten", "osprey", "weasel", "st
 _AGENT = f"""
 import sys
 sys.path.insert(0, {str(Path(__file__).parent.parent / "src")!r})
-from memstream import Memory, Scope
+from memstream import Memory, Scope, Settings
 scope = Scope(tenant="acme", user="ann")
-with Memory.open(sys.argv[1], worker=sys.argv[2] == "worker") as memory:
+# However slow the machine is: what is tried here is that everybody gets on.
+settings = Settings(after_seconds=120)
+with Memory.open(sys.argv[1], worker=sys.argv[2] == "worker", settings=settings) as memory:
     print("ready", flush=True)
     for line in sys.stdin:
         doing, _, what = line.strip().partition(" ")
@@ -39,7 +43,7 @@ with Memory.open(sys.argv[1], worker=sys.argv[2] == "worker") as memory:
             position = memory.record_turn(scope, text=f"I own a pet called {{what}}.")
             found = memory.recall(scope, what, after=position, record=False)
         elif doing == "flush":
-            memory.flush(20)
+            memory.flush(120)
             found = memory.recall(scope, what, record=False)
         else:
             found = memory.recall(scope, what, record=False)
@@ -224,6 +228,101 @@ def test_nobody_goes_past_the_one_in_line(tmp_path: Path) -> None:
     first.release()
     assert second.acquire()
     second.release()
+
+
+def test_one_that_asks_again_at_once_is_behind_those_who_wait(tmp_path: Path) -> None:
+    """Also where these look only now and then."""
+    holder, first, second = (WorkerLease(tmp_path, SystemClock()) for _ in range(3))
+    assert holder.acquire()
+    assert not first.acquire(stay=True)
+    assert not second.acquire(stay=True)
+    holder.release()
+    assert first.acquire(stay=True)
+    assert not holder.acquire(stay=True)
+    first.release()
+    assert not holder.acquire(stay=True)
+    assert second.acquire(stay=True)
+    second.release()
+    assert holder.acquire(stay=True)
+    holder.release()
+
+
+@pytest.mark.parametrize("count", [2, 3, 5, 9])
+@pytest.mark.parametrize("seed", range(5))
+def test_nobody_gets_two_turns_while_another_waits(tmp_path: Path, count: int, seed: int) -> None:
+    """Whoever has had a turn wants another one at once, and all look at times of their own."""
+    random = Random(seed)
+    leases = [WorkerLease(tmp_path, SystemClock()) for _ in range(count)]
+    had: dict[int, list[int]] = {}
+    """By each one that waits, who had a turn since it came."""
+    weights = [random.choice((1, 1, 9)) for _ in leases]
+    turns = 0
+    while turns < 20 * count:
+        (at,) = random.choices(range(count), weights)
+        had.setdefault(at, [])
+        if leases[at].held:
+            if leases[at].wanted:
+                leases[at].release()
+                del had[at]
+        elif leases[at].acquire(stay=True):
+            turns += 1
+            assert len(set(had[at])) == len(had[at]), f"{at} waited for {had[at]}"
+            for other, since in had.items():
+                if other != at:
+                    since.append(at)
+    for each in leases:
+        each.release()
+
+
+@pytest.mark.parametrize("stays", [False, True])
+def test_the_lease_goes_past_one_who_is_frozen(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, stays: bool
+) -> None:
+    """Who stands in line and never looks, like a process that was stopped, keeps nobody out."""
+    monkeypatch.setattr(lease, "FROZEN_SECONDS", 0.1)
+    holder, frozen, other = (WorkerLease(tmp_path, SystemClock()) for _ in range(3))
+    assert holder.acquire()
+    assert not frozen.acquire(stay=True)
+    for _ in range(20):
+        assert not other.acquire(stay=stays), "it is held"
+        threading.Event().wait(0.01)
+    holder.release()
+    assert not other.acquire(stay=stays), "the one in line comes first"
+    deadline = Deadline(20)
+    while not other.acquire(stay=stays):
+        assert not deadline.passed
+        threading.Event().wait(0.01)
+    assert other.wanted
+    other.release()
+    assert frozen.acquire(stay=True), "it has kept its place"
+    frozen.release()
+
+
+def test_a_dead_one_leaves_the_line(tmp_path: Path) -> None:
+    holder, waiter = (WorkerLease(tmp_path, SystemClock()) for _ in range(2))
+    assert holder.acquire()
+    program = f"""
+import sys, time
+from pathlib import Path
+sys.path.insert(0, {str(Path(__file__).parent.parent / "src")!r})
+from memstream.streams.clock import SystemClock
+from memstream.streams.lease import WorkerLease
+lease = WorkerLease(Path(sys.argv[1]), SystemClock())
+print(lease.acquire(stay=True), flush=True)
+time.sleep(60)
+"""
+    child = subprocess.Popen(
+        [sys.executable, "-c", program, str(tmp_path)], stdout=subprocess.PIPE, text=True
+    )
+    assert child.stdout is not None
+    assert child.stdout.readline() == "False\n"
+    assert not waiter.acquire(stay=True)
+    holder.release()
+    assert not waiter.acquire(stay=True)
+    child.kill()
+    child.wait()
+    assert waiter.acquire(stay=True)
+    waiter.release()
 
 
 def test_an_idle_lease_is_given_back(tmp_path: Path) -> None:
