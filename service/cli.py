@@ -25,7 +25,7 @@ from memstream.service import (
 )
 from memstream.service.commands_logging import configure_logging
 from memstream.service.commands_options import INTERRUPTED, PIPE_CLOSED, STATED_ERROR
-from memstream.service.printing import complain
+from memstream.service.printing import complain, note
 
 _EPILOG = "\n\n".join(
     (
@@ -51,6 +51,7 @@ class _Program(TyperGroup):
             complain(error)
             raise typer.Exit(STATED_ERROR) from error
         except KeyboardInterrupt as error:
+            note("interrupted; what was recorded is kept")
             raise typer.Exit(INTERRUPTED) from error
         except BrokenPipeError as error:
             _silence_output()

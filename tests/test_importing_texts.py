@@ -13,6 +13,7 @@ from typer.testing import CliRunner
 from memstream.schemas.errors import ImportFault
 from memstream.schemas.events import TurnRecorded
 from memstream.schemas.scope import Scope
+from memstream.service import importing
 from memstream.service.cli import app
 from memstream.streams.importers import (
     FORMATS,
@@ -297,3 +298,17 @@ def test_every_format_of_programs_and_people_has_an_example() -> None:
     if examples := _examples():
         sets = {"locomo", "longmemeval", "madial", "everos"}
         assert {name for name, _ in examples} == set(FORMATS) - sets
+
+
+def test_an_interrupted_import_says_that_what_it_recorded_is_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(*_: Any, **__: Any) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(importing, "import_file", interrupted)
+    path = tmp_path / "chat.txt"
+    path.write_text("User: I live in Oslo.\n")
+    command = ["import", str(path), "-d", str(tmp_path / "m"), "-t", "acme", "-u", "u1"]
+    found = CliRunner().invoke(app, command)
+    assert (found.exit_code, "what was recorded is kept" in found.stderr) == (130, True)
