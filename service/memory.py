@@ -289,7 +289,7 @@ class Memory:
         observed_at: datetime | None = None,
         source: SourceKind = "user_said",
     ) -> Position:
-        """Withdraws a memory's value and states ``replacement`` in its place."""
+        """Withdraws a memory's value and states ``replacement`` (a value: "Braga") in its place."""
         check_texts("memory.corrected", replacement=replacement)
         return self._correct(scope, memory, "replace", replacement, reason, observed_at, source)
 
@@ -302,7 +302,7 @@ class Memory:
         observed_at: datetime | None = None,
         source: SourceKind = "user_said",
     ) -> Position:
-        """Withdraws a memory; ``restore`` takes it back. For destroying content see ``erase``."""
+        """Withdraws a memory and what it ended; ``restore`` undoes it. To destroy: ``erase``."""
         return self._correct(scope, memory, "withdraw", "", reason, observed_at, source)
 
     def restore(
