@@ -16,7 +16,7 @@ import msgspec
 from memstream.processors import versions
 from memstream.processors.amendments import Made, claimed, heard, is_amended
 from memstream.processors.facts import IF_KNOWN
-from memstream.processors.pipeline import State, key
+from memstream.processors.pipeline import Reads, State, key
 from memstream.processors.plans import (
     CAME_TRUE,
     PLAN,
@@ -26,6 +26,7 @@ from memstream.processors.plans import (
     kinds_shown_by,
     signs_of,
 )
+from memstream.processors.replacements import value_of
 from memstream.processors.same_values import value_key
 from memstream.processors.timeline import Review, Span, order_of, timeline
 from memstream.schemas.attributes import Attributes, builtin
@@ -76,13 +77,15 @@ class LanesOf(msgspec.Struct, frozen=True, gc=False):
 
 
 class Resolve:
-    """The processor. ``attributes`` tells how many values an attribute has."""
+    """The processor. ``attributes`` tells how many values an attribute has; ``reader`` reads what
+    a correction states in a sentence, and without one it is taken for a value."""
 
     name = "resolve"
     version = versions.RESOLVE
 
-    def __init__(self, attributes: Attributes | None = None) -> None:
+    def __init__(self, attributes: Attributes | None = None, reader: Reads | None = None) -> None:
         self.attributes = attributes or builtin()
+        self._reader = reader
 
     def __call__(self, state: State, event: Event) -> Iterable[Event]:
         if isinstance(event.data, CandidateExtracted):
@@ -271,7 +274,8 @@ class Resolve:
         restore = data.action == "restore"
         found = [made(0, data.value, withdraws=not restore, restores=restore)]
         if data.action == "replace" and data.replacement:
-            found.append(made(1, data.replacement, withdraws=False, restores=False))
+            right = value_of(self._reader, event, data) if self._reader else data.replacement
+            found.append(made(1, right, withdraws=False, restores=False))
         return found
 
     def _recomputed(self, state: State, place: str, lane: Lane, cause: Event) -> Iterator[Event]:

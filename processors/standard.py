@@ -63,7 +63,7 @@ def _compiled(
     attributes, policy, rules = attributes_in(settings), policy_in(settings), rules_in(settings)
     reader = Reader(attributes, rules)
     pipeline = Pipeline(
-        [Gate(policy), Extract(reader), Resolve(attributes), Enrich(attributes)],
+        [Gate(policy), Extract(reader), Resolve(attributes, reader), Enrich(attributes)],
         policy=policies(policy, attributes, rules),
     )
     return pipeline, reader

@@ -7,7 +7,7 @@ not what it stands for.
 
 GATE = 4
 EXTRACT = 44
-RESOLVE = 18
+RESOLVE = 19
 ENRICH = 1
 LEXEMES = 1
 """Raise it when any text could get other lexemes: stores built with another one must be rebuilt."""

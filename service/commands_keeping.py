@@ -29,6 +29,7 @@ from memstream.service.commands_options import (
     expect_work,
     instant,
     opened,
+    present_directory_of,
     scope_of,
 )
 from memstream.service.printing import (
@@ -104,7 +105,8 @@ def worker(
             session_timeout_s=session_timeout,
             metrics=metrics,
         )
-    host = Host(directory_of(ctx), SystemClock(), embedder=embedder, partitions=None, index=index)
+    directory = present_directory_of(ctx) if once or retry else directory_of(ctx)
+    host = Host(directory, SystemClock(), embedder=embedder, partitions=None, index=index)
     try:
         host.start(worker=False)
         if host.stale():

@@ -275,24 +275,31 @@ def opened(
     reranker: Reranker | None = None,
 ) -> Iterator[Opened]:
     """The directory of the command, open without a background worker. Only ``create`` makes one
-    that is not there: a mistyped path must not read as an empty memory."""
+    that is not there."""
     from memstream.recall.settings import Settings
     from memstream.service.host import Host
     from memstream.service.memory import Memory
     from memstream.streams.clock import SystemClock
 
-    directory = directory_of(ctx)
-    if not create and not (directory / "log.db").is_file():
-        raise NotFound(
-            f"{directory}: no memory directory; mend: name one with --dir or MEMSTREAM_DIR, or "
-            "make it by recording or importing something"
-        )
+    directory = directory_of(ctx) if create else present_directory_of(ctx)
     host = Host(directory, SystemClock(), embedder=embedder, partitions=None, index=index)
     try:
         host.start(worker=False)
         yield Opened(host, Memory(host, Settings(), reranker))
     finally:
         host.close()
+
+
+def present_directory_of(ctx: typer.Context) -> Path:
+    """The directory of the command. Raises ``NotFound`` where there is none: a mistyped path must
+    not read as an empty memory."""
+    directory = directory_of(ctx)
+    if not (directory / "log.db").is_file():
+        raise NotFound(
+            f"{directory}: no memory directory; mend: name one with --dir or MEMSTREAM_DIR, or "
+            "make it by recording or importing something"
+        )
+    return directory
 
 
 def scope_of(ctx: typer.Context) -> Scope:

@@ -1,6 +1,5 @@
 """Host: one process's hold on a memory directory. Owns the files, the worker and the lease.
 
-``Memory`` is the face; this is what stands behind it: appending, draining, reading, rebuilding.
 Whatever touches the indexes does so within a turn (``streams/turns``), taken before any lock.
 ``_work`` is held by whoever drains, erases, rebuilds or swaps; reads never take it. ``_opening``
 is held while a generation is opened or replaced, ``_changing`` over a whole rebuild or erasure.
@@ -208,7 +207,8 @@ class Host:
             turn.enter_context(self._reached({after.partition: end}, wait_s))
         except (MemstreamError, TimeoutError) as error:
             missing = max(0, end - self.store.positions().get(after.partition, 0))
-            return f"the index is stale by {quantity(missing, 'event')}: {error}"
+            by = f" by {quantity(missing, 'event')}" if missing else ""
+            return f"the index is stale{by}: {error}"
         return ""
 
     @contextmanager

@@ -300,8 +300,11 @@ def test_feedback_on_nothing_is_refused_and_not_recorded(folder: Path, target: s
     assert "0" in counted.stdout
 
 
-def test_feedback_makes_no_new_directory(tmp_path: Path) -> None:
-    given = ("record", "feedback", "--target", "x", "--verdict", "used", *SCOPE)
+@pytest.mark.parametrize(
+    "given",
+    [("record", "feedback", "--target", "x", "--verdict", "used", *SCOPE), ("worker", "--once")],
+)
+def test_what_needs_a_directory_makes_none(tmp_path: Path, given: tuple[str, ...]) -> None:
     found = invoke(tmp_path / "none", *given)
     assert (found.exit_code, "no memory directory" in found.output) == (4, True)
     assert not (tmp_path / "none").exists()
