@@ -19,6 +19,7 @@ import msgspec
 from memstream.processors import versions
 from memstream.processors.amending import Amendments, ends_turn
 from memstream.processors.clauses import Speaker
+from memstream.processors.compiling import uncollected
 from memstream.processors.dates import DateSpan, find_dates
 from memstream.processors.episodes import Remainder, kept, remainder
 from memstream.processors.facts import CLOSES
@@ -153,11 +154,9 @@ class Reader:
 
     @cached_property
     def _statements(self) -> dict[Language, Statements]:
-        files = [read_rule_file(path) for path in self._paths]
-        return {
-            language: Statements(_book(language, files), self._attributes)
-            for language in _LANGUAGES
-        }
+        with uncollected():
+            files = [read_rule_file(path) for path in self._paths]
+            return {each: Statements(_book(each, files), self._attributes) for each in _LANGUAGES}
 
     @cached_property
     def _repairs(self) -> dict[Language, Repairs]:

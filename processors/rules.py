@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import msgspec
 
+from memstream.processors.compiling import uncollected
 from memstream.processors.rule_files import InvalidRule, Language, Rule, RuleFile
 from memstream.processors.rule_patterns import Saying, entries_of, sayings
 from memstream.processors.words import CODE, REDACTED, Phrases
@@ -181,9 +182,10 @@ class Rulebook:
 
     @cached_property
     def _matching(self) -> Matchers:
-        from memstream.processors.rule_matching import Matchers
+        with uncollected():
+            from memstream.processors.rule_matching import Matchers
 
-        return Matchers(self._patterns, self._known)
+            return Matchers(self._patterns, self._known)
 
     def _compile(self, rule: Rule, pattern: str) -> None:
         for sequence in sayings(self.language, self.lists, rule, pattern):
