@@ -43,6 +43,8 @@ def find_secrets(text: str) -> list[Secret]:
         found += [(*match.span(), "private-key") for match in _PRIVATE_KEY.finditer(text)]
     if _DIGIT_RUN.search(text) is not None:
         found += _numbers(text)
+    if "passport" in lowered or "护照" in text:
+        found += [(*match.span(1), "national-id") for match in _PASSPORT.finditer(text)]
     if "p" in lowered or "code" in lowered or "码" in text or "密" in text or "口令" in text:
         found += _passwords(text, lowered)
     if any(word in lowered for word in _CONTEXT_WORDS):
@@ -183,6 +185,12 @@ _RESIDENT = re.compile(
 _SOCIAL_SECURITY = re.compile(
     r"(?:\bSSN|\bsocial security (?:number|no\.?))(?: is|['’]s|[:=#])* *"
     r"(\d{3}[ -]?\d{2}[ -]?\d{4})(?!\d)",
+    re.ASCII | re.IGNORECASE,
+)
+_PASSPORT = re.compile(
+    r"(?:\bpassport(?:(?: |_)?(?:number|no\.?|num|id))?|护照(?:的?号码?|编号)?)"
+    r"[\"']?(?: is|['’]s|是|为|[:：#=])*[ \"'　]*"
+    r"((?=(?:[A-Z]{0,3}\d){5})[A-Z\d]{7,9})(?![\w-])",
     re.ASCII | re.IGNORECASE,
 )
 _RESIDENT_WEIGHTS = (7, 9, 10, 5, 8, 4, 2, 1, 6, 3, 7, 9, 10, 5, 8, 4, 2)
