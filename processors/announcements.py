@@ -178,6 +178,14 @@ _TALK = re.compile(
 """The line of a talk: who speaks, and what they say of themselves."""
 
 
+_ASKED = re.compile(
+    r"(?:^|(?<=[.!?。！？]))[ \t*_]*(?:Q(?:uestion)?[ \t]?\d{,2}|问)[*_]*[:：]"
+    r"[^\n?？]{2,200}[?？][*_ \t]*\n?[*_ \t]*(?:A(?:nswer)?[ \t]?\d{,2}|答)[*_]*[:：]",
+    re.MULTILINE,
+)
+"""Questions that are shown with their answers, as of an interview."""
+
+
 def _lines(text: str, pattern: re.Pattern[str]) -> Iterator[tuple[int, int]]:
     for match in pattern.finditer(text):
         line_end = text.find("\n", match.end())
@@ -200,6 +208,9 @@ def announced(text: str) -> list[tuple[int, int]]:
     begun = min(
         begun, *(len(text) if (m := form.search(text)) is None else m.end() for form in forms)
     )
+    asked = _ASKED.search(text) if "Q" in text or "问" in text else None
+    if asked is not None:
+        begun = min(begun, asked.start())
     labelled = _LABELLED.search(text)
     if labelled is not None:
         begun = min(begun, labelled.start())

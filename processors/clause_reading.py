@@ -310,7 +310,7 @@ class SentenceReading:
             clause.who, self._book.relations[clause.relation]
         ):
             return True
-        if endings.only_seems(rule, clause, self.clauses, self._text, self._anchor):
+        if endings.only_seems(match, clause, self.clauses, self._text, self._anchor):
             return True
         if rule.dates == "value" and clause.dates:
             start = words.end[match.end - 1] if match.end else 0

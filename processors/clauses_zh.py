@@ -84,6 +84,7 @@ def _guard(found: list[Clause], words: Words, book: Rulebook) -> None:
     """Marks what asserts nothing. A guard word silences its own clause and the rest."""
     silencing = [book.phrase_list(name) for name in ("conditions", "reports", "doubts", "orders")]
     corrections = book.phrase_list("corrections")
+    headings = book.phrase_list("headings")
     asks = book.phrase_list("questions")
     tags = book.phrase_list("question_tags")
     silenced = False
@@ -96,6 +97,7 @@ def _guard(found: list[Clause], words: Words, book: Rulebook) -> None:
             previous is None
             or previous.filler
             or previous.correction
+            or headings.length_at(previous.spoken.norm, 0) == len(previous.spoken)
             or skip(book, "openers", previous.spoken, 0) == len(previous.spoken)
         ):
             silenced = True

@@ -17,6 +17,7 @@ from memstream.processors.clauses import Clause
 from memstream.processors.facts import Fact
 from memstream.processors.plans import is_kind, kind_named
 from memstream.processors.rule_files import Rule
+from memstream.processors.rules import Match
 
 _NOT_FOR_GOOD = re.compile(
     r"\b(?:retired|let go)\b(?: \w+)*? (?:tonight|last night|for the (?:night|day|evening)|to bed"
@@ -34,9 +35,10 @@ _BEFORE = frozenset(("before", "until", "unless", "without", "if"))
 
 
 def only_seems(
-    rule: Rule, clause: Clause, clauses: Sequence[Clause], text: str, now: datetime | None
+    match: Match, clause: Clause, clauses: Sequence[Clause], text: str, now: datetime | None
 ) -> bool:
     """Whether a clause only looks like an ending, or like a home or job that lasts."""
+    rule, end = match.rule, match.end
     ending = rule.ends or rule.polarity == "negative"
     if ending and _NOT_FOR_GOOD.search(text) is not None:
         return True
@@ -44,12 +46,41 @@ def only_seems(
     before = clauses[at - 1] if at else None
     if rule.attribute in _OF_THEIR_TIME and _OTHER_TIME.search(" ".join(clause.spoken.raw)):
         return True
+    if rule.attribute == "employer" and end and _ONLY_THEN.match(text, clause.words.end[end - 1]):
+        return True
+    if rule.attribute == "children" and _CHILDS.search("".join(clause.words.norm)):
+        return True
+    if rule.attribute == "age" and _is_of_another_year(clause, now):
+        return True
     return _is_with_another(rule, clause, before) or _is_for_a_day(rule, clause, now)
 
 
 _OF_THEIR_TIME = frozenset(("age", "wake_time", "sleep_time"))
 _OTHER_TIME = re.compile(r"[昨明后前] ?[天年]|去 ?年|今 ?[天早晚晨]|昨 ?晚")
 """When an age is not that of now, and getting up is not what is usual: 我明年三十岁."""
+
+
+_ONLY_THEN = re.compile(
+    r"(?:的时候|时(?![间常])|期间|那会儿|那时|那[几]?年|那段|那阵|之?前|以前|之后|以后|后(?!来))"
+    r"|(?:了(?:整整|快|大概|差不多)?(?:一整?|半|整|[两几二三四五六七八九十\d]+)|一整?)个?"
+    r"(?:天|晚|夜|宿|[上下]午|早上|晚上|中午|通宵|多?小时|钟头|分钟|会儿?|阵)(?!了|多?年)"
+    r"|到(?!现在|至今|今天|如今|目前|底)|的(?!第|[了呢啦]?(?:[，,。！!；;]|$))"
+)
+"""What follows 工作 where it tells of a day or of the past, and of no job: 在星巴克工作了一下午."""
+
+
+_CHILDS = re.compile(r"(?:[子儿娃胎]|儿女)的.")
+"""Where not the children are had, but what is theirs, or who has them: 我有两个孩子的照片."""
+
+
+def _is_of_another_year(clause: Clause, now: datetime | None) -> bool:
+    """Whether an age was reached more than a year ago: "I turned 30 in May 2023"."""
+    if now is None or _REACHED.isdisjoint(clause.spoken.norm):
+        return False
+    return any(end <= now - timedelta(days=365) for _, end in _bounded(clause))
+
+
+_REACHED = frozenset(("turned", "满", "过"))
 
 
 def _is_with_another(rule: Rule, clause: Clause, before: Clause | None) -> bool:

@@ -347,8 +347,9 @@ def _says_no_more(text: str, facts: Sequence[Fact]) -> bool:
 
 
 def _has_parted(fact: Fact, text: str, language: str, others: Sequence[Fact]) -> bool:
-    """Whether a fact names a partner from whom the same sentence says the speaker parted."""
-    if fact.attribute not in aspects.COUPLES or fact.negative:
+    """Whether a fact tells of a partner from whom the same sentence says the speaker parted."""
+    married = fact.attribute == "marital_status" and fact.rule.fixed != ""
+    if not (married or fact.attribute in aspects.COUPLES) or fact.negative:
         return False
     ended = fact.rule.id == IN_PASSING and any(
         each.negative and each.attribute == fact.attribute and each.value in ("", fact.value)

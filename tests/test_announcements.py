@@ -46,6 +46,10 @@ OTHERS = [
     "Dr. Lee: I'm fine. I live in Turin.",
     "Mom: Hi there! I'm fine. I live in Turin.",
     "So it went:\nTom Berg: I'm Tom. I live in Turin.",
+    "Q: Where do you live? A: I live in Turin. I work at Volvo.",
+    "An interview.\nQ1: Who are you?\nA1: I'm a nurse. I live in Turin.",
+    "**Question:** Where to?\n**Answer:** I live in Turin.",
+    "问：你住在哪里？答：我住在大连。我是护士。",
     "尊敬的王经理：\n我住在大连。\n此致\n敬礼\n李雷",
     "张三：我很好。我住在大连。",
     "客户：你好，我住在大连。我在华为工作。",
@@ -61,6 +65,7 @@ OTHERS = [
 ]
 
 OWN = [
+    ("Q: What can I cook for two? I live in Turin.", "residence=Turin"),
     ("I told you: I like it. I live in Turin.", "residence=Turin"),
     ("As I said: it is late. I live in Turin.", "residence=Turin"),
     ("Here is what you should know about me:\nI live in Turin.", "residence=Turin"),
