@@ -14,9 +14,15 @@ from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from operator import itemgetter
 
+from memstream.processors.pastes import merged, pasted
+
 _TEXTS = (
     r"(?:e-?mails?|messages?|texts?|letters?|articles?|reviews?|posts?|tweets?|transcripts?|excerpts?"
     r"|passages?|paragraphs?|sentences?|lyrics|poems?|essays?|comments?|dialogues?|chats?|bios?)"
+)
+_TRIED = (
+    r"(?:examples?|samples?|sentences?|(?:test )?cases?|tests?|fixtures?|rows|lines|strings?"
+    r"|inputs?|prompts?|utterances?|messages?|texts?|data)"
 )
 _LEAD = r"(?:^|(?<=[.!?。！？,，])|\b(?:please|you|me|to|and|for|let's)\b)[ \t]*"
 _OPEN = r"[ \t]*[:：](?![ \t]*[\"“'‘「『/\d])"
@@ -45,6 +51,14 @@ _ANNOUNCED = (
         rf"|(?:correct|fix|edit|improve|polish|shorten|check|explain|analy[sz]e|classify|draft|write"
         rf"|compose|answer|reply to|respond to|comment on)\b(?: \w+){{,4}} (?:{_TEXTS}|grammar"
         rf"|spelling)\b[^\n:：.!?]{{,40}}){_OPEN}",
+        re.IGNORECASE | re.MULTILINE,
+    ),
+    re.compile(
+        rf"{_LEAD}(?:add|use|put|insert|include|append|paste|try|parse|cover)\b"
+        rf"(?![^\n:：]{{,80}}\b(?:memor(?:y|ies)|notes?|profile|me|my)\b)[^\n:：.!?]{{,40}}"
+        rf"\b{_TRIED}\b[^\n:：.!?]{{,40}}{_OPEN}"
+        rf"|\b(?:test|sample|example|fixture) {_TRIED}\b[^\n:：.!?]{{,30}}{_OPEN}"
+        rf"|(?:测试(?:句子?|用例|数据|文本|输入)|样例|例句|用例)[^\n:：。！？]{{,12}}{_OPEN}",
         re.IGNORECASE | re.MULTILINE,
     ),
     re.compile(
@@ -193,8 +207,14 @@ def _lines(text: str, pattern: re.Pattern[str]) -> Iterator[tuple[int, int]]:
 
 
 def announced(text: str) -> list[tuple[int, int]]:
-    """The [start, end) ranges of a turn that are announced as somebody else's words, in order;
-    none reaches into the next."""
+    """The [start, end) ranges of a turn that are announced as somebody else's words, or show to be
+    a machine's, in order; none reaches into the next."""
+    found = _announced(text)
+    machine = pasted(text)
+    return merged([*found, *machine]) if machine else found
+
+
+def _announced(text: str) -> list[tuple[int, int]]:
     compared = _chosen_from(text)
     if compared:
         return compared
