@@ -188,7 +188,9 @@ class Pipelines:
     def expect_many(self, events: int) -> None:
         """Lets other processes read texts as well, if so many events are to be processed that it
         pays and there are processors to spare."""
-        if events >= MANY_EVENTS:
+        from memstream.streams.reading_ahead import can_start
+
+        if events >= MANY_EVENTS and can_start():
             self.readers = self.readers or min(MOST_READERS, _processors() - 1)
 
     def close(self) -> None:

@@ -9,6 +9,7 @@ to it does; where one fails, this process reads what it would have.
 
 from __future__ import annotations
 
+import os
 import signal
 import struct
 import subprocess
@@ -16,9 +17,12 @@ import sys
 import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import IO
+from weakref import WeakSet
 
 import msgspec
 import structlog
@@ -29,6 +33,7 @@ from memstream.schemas.codec import Codec, SealedRow
 from memstream.schemas.errors import LogUnavailable
 from memstream.schemas.events import Event
 from memstream.schemas.memories import Assertion
+from memstream.streams.clock import Deadline
 
 CHUNK = 16
 """Events that a process takes at a time: so long, at most, one waits for another."""
@@ -37,7 +42,9 @@ MOST_BYTES_AHEAD = 8_000
 wait for each other to read."""
 MOST_CALLS_KEPT = 8
 """What was told before so many calls of ``expect`` is forgotten: the gate rejected it."""
-_END_SECONDS = 5.0
+PATIENCE_SECONDS = 2.0
+"""So long one waits for what another process is at; then it reads it, too: that one may be
+stopped."""
 _LENGTH = struct.Struct(">I")
 _PROGRAM = (
     "import sys; sys.path[:] = sys.argv[2:]; "
@@ -67,7 +74,12 @@ class ReadingAhead:
     """
 
     def __init__(self, settings: Path | None, processes: int) -> None:
-        self._others = [started(settings) for _ in range(processes)]
+        self._others: list[subprocess.Popen[bytes]] = []
+        for _ in range(processes):
+            try:
+                self._others.append(started(settings))
+            except OSError as error:
+                _LOGGER.warning("reading_process_not_started", error=str(error))
         alone = standard_pipeline(settings)
         self.pipeline = reading_by(alone, self, self.expect)
         self._reader = reader_of(alone)
@@ -86,6 +98,7 @@ class ReadingAhead:
         ]
         for thread in self.threads:
             thread.start()
+        _OPEN.add(self)
 
     def expect(self, events: Sequence[Event]) -> None:
         """Tells which events will be read after those told before."""
@@ -103,7 +116,7 @@ class ReadingAhead:
                 self._give_up([each for each in late if each in self._waiting])
                 for chunk in late:
                     for event in chunk.events:
-                        del self._places[id(event)]
+                        self._places.pop(id(event), None)
             self._changed.notify_all()
 
     def read(self, event: Event) -> list[Assertion]:
@@ -127,20 +140,26 @@ class ReadingAhead:
             self._closed = True
             self._give_up(list(self._waiting))
             self._changed.notify_all()
+        self._end()
+
+    def _end(self) -> None:
+        """Kills the other processes: they keep nothing, and one that is stopped, or cannot get
+        rid of its answer, would not see the end of its input."""
         for each in self._others:
-            _pipe(each.stdin).close()
-        for each, thread in zip(self._others, self.threads, strict=True):
-            try:
-                each.wait(_END_SECONDS)
-            except subprocess.TimeoutExpired:
-                each.kill()
-                each.wait()
+            each.kill()
+            each.wait()
+        for thread in self.threads:
             thread.join()
-            _pipe(each.stdout).close()
+        for each in self._others:
+            for pipe in (each.stdin, each.stdout):
+                with suppress(OSError):  # what it was not told yet has nowhere to go
+                    _pipe(pipe).close()
         self._others, self.threads = [], []
 
     def _finished(self, chunk: _Chunk) -> Found:
-        """What a chunk says. While another process is at it, this one reads what comes last."""
+        """What a chunk says. While another process is at it, this one reads what comes last, and
+        then waits, but not for ever."""
+        patience: Deadline | None = None
         while True:
             with self._changed:
                 if chunk.found is not None:
@@ -151,15 +170,36 @@ class ReadingAhead:
                 elif self._waiting:
                     mine = self._waiting.pop()
                 else:
-                    self._changed.wait()
-                    continue
-            mine.found = [_read(self._reader, partial(_same, event)) for event in mine.events]
+                    patience = patience or Deadline(PATIENCE_SECONDS)
+                    if not patience.passed:
+                        self._changed.wait(patience.left_s)
+                        continue
+                    mine = chunk
+            found = [_read(self._reader, partial(_same, event)) for event in mine.events]
+            with self._changed:
+                mine.found = found
+                self._changed.notify_all()
 
     def _give_up(self, chunks: Iterable[_Chunk]) -> None:
         """Leaves waiting chunks to whoever asks for their events. Under the lock."""
         for chunk in chunks:
             self._waiting.remove(chunk)
             chunk.found = [None for _ in chunk.events]
+
+    def _forget(self) -> None:
+        """In a forked child: the other processes are the parent's, and must see it end."""
+        for each in self._others:
+            for pipe in (each.stdin, each.stdout):
+                nothing = os.open(os.devnull, os.O_RDWR)
+                os.dup2(nothing, _pipe(pipe).fileno(), inheritable=False)
+                os.close(nothing)
+        _OF_THE_PARENT.extend(self._others)
+        self._changed = threading.Condition()
+        self._others, self.threads, self._closed = [], [], True
+        self._waiting.clear()
+        for chunk in chain.from_iterable(self.told):
+            if chunk.found is None:
+                chunk.found = [None for _ in chunk.events]
 
     def _serve(self, other: subprocess.Popen[bytes]) -> None:
         """Hands chunks to another process until it fails or this one closes. It has one to go on
@@ -170,22 +210,21 @@ class ReadingAhead:
             told = _received(answers).decode()
             if told != self.pipeline.fingerprint:
                 raise EOFError(f"it reads by the rules {told}, not {self.pipeline.fingerprint}")
-            small = True
+            asked = b""
             while True:
                 with self._changed:
                     self._changed.wait_for(lambda: given or self._waiting or self._closed)
                     if self._closed:
                         return
-                    more = bool(self._waiting) and small and len(given) <= 1
-                    if more:
+                    if not asked and self._waiting and len(given) <= 1:
                         given.append(self._waiting.popleft())
-                if more:
-                    asked = _asked(given[-1].events)
-                    small = len(asked) <= MOST_BYTES_AHEAD
+                        asked = _asked(given[-1].events)
+                    alone = len(given) == 1
+                if asked and (alone or len(asked) <= MOST_BYTES_AHEAD):
                     _send(source, asked)
+                    asked = b""
                     continue
                 found = _FOUND.decode(_received(answers))
-                small = True
                 with self._changed:
                     given.popleft().found = found
                     self._changed.notify_all()
@@ -213,18 +252,32 @@ def read_for_another(settings: str) -> None:
     pipeline = standard_pipeline(Path(settings) if settings else None)
     reader, codec = reader_of(pipeline), Codec()
     _send(answers, pipeline.fingerprint.encode())
-    while True:
-        try:
+    try:
+        while True:
             rows = _ROWS.decode(_received(source))
-        except EOFError:
-            return
-        found: Found = [_read(reader, partial(codec.from_row, row)) for row in rows]
-        _send(answers, _ENCODER.encode(found))
+            found: Found = [_read(reader, partial(codec.from_row, row)) for row in rows]
+            _send(answers, _ENCODER.encode(found))
+    except (EOFError, BrokenPipeError):
+        os._exit(0)  # nobody is there any more; an answer that was not sent is not tried again
 
 
 _ROWS = msgspec.json.Decoder(list[SealedRow])
 _FOUND: msgspec.json.Decoder[Found] = msgspec.json.Decoder(Found)
 _ENCODER = msgspec.json.Encoder()  # and not MessagePack, whose instants lose the speaker's offset
+
+
+_OPEN: WeakSet[ReadingAhead] = WeakSet()
+_OF_THE_PARENT: list[subprocess.Popen[bytes]] = []
+"""What a forked child must not close: a write of the parent's may be half done in its buffer."""
+
+
+def _forget_after_fork() -> None:
+    for each in list(_OPEN):
+        each._forget()
+
+
+if hasattr(os, "register_at_fork"):  # where there is no fork there is nothing to forget
+    os.register_at_fork(after_in_child=_forget_after_fork)
 
 
 def _asked(events: Sequence[Event]) -> bytes:
@@ -245,11 +298,18 @@ def _same(event: Event) -> Event:
     return event
 
 
+def can_start() -> bool:
+    """Whether this program can start another Python. One frozen into a single file would start
+    itself."""
+    return bool(sys.executable) and not getattr(sys, "frozen", False)
+
+
 def started(settings: Path | None) -> subprocess.Popen[bytes]:
     """Another process that reads by the rules of these settings."""
-    if not sys.executable:
+    if not can_start():
         raise LogUnavailable(
-            "readers: this Python does not know its own program, so it cannot start another; "
+            "readers: this program cannot start another Python (it does not know its own, or is "
+            "one file that holds its Python); "
             "mend: open the memory with readers=0"
         )
     folder = "" if settings is None else str(settings)

@@ -24,7 +24,7 @@ from simulation import versions
 from test_rules import READER, turn
 
 from memstream import Memory
-from memstream.schemas.errors import InvalidEvent
+from memstream.schemas.errors import InvalidEvent, LogUnavailable
 from memstream.schemas.events import Event, TurnRecorded
 from memstream.schemas.memories import Assertion
 from memstream.schemas.scope import Scope
@@ -253,3 +253,109 @@ def test_many_events_are_worth_more_processes(tmp_path: Path) -> None:
         alone = Pipelines(tmp_path)
         alone.expect_many(MANY_EVENTS)
         assert alone.readers == 0
+
+
+def test_a_process_that_is_stopped_stops_nothing() -> None:
+    ahead = ReadingAhead(None, 1)
+    first, second = told(CHUNK), told(60 * CHUNK, beginning=CHUNK)
+    ahead.expect(first)
+    eventually(lambda: all_read(ahead))
+    pid = ahead.pids[0]
+    os.kill(pid, signal.SIGSTOP)
+    with patch.object(reading_ahead, "PATIENCE_SECONDS", 0.1):
+        ahead.expect(second)
+        eventually(lambda: len(ahead._waiting) < len(second) // CHUNK)
+        assert [ahead.read(event) for event in [*first, *second]] == read([*first, *second])
+    ahead.close()
+    with pytest.raises(ProcessLookupError):
+        os.kill(pid, 0)
+
+
+def test_one_that_is_stopped_before_a_long_text_is_written_to_it_is_closed() -> None:
+    ahead = ReadingAhead(None, 1)
+    ahead.expect(told(CHUNK))
+    eventually(lambda: all_read(ahead))
+    os.kill(ahead.pids[0], signal.SIGSTOP)
+    ahead.expect([turn("I live in Oslo. " * 20_000)])
+    eventually(lambda: not ahead._waiting)
+    ahead.close()
+
+
+def test_long_answers_and_long_questions_do_not_wait_for_each_other() -> None:
+    ahead = ReadingAhead(None, 1)
+    many = " ".join(f"I like {name}." for name in ("tea", "jazz", "rice", "chess") for _ in "ab")
+    for number in range(4):
+        ahead.expect([msgspec.structs.replace(turn(many * 14), id=f"many{number}")])
+        ahead.expect([msgspec.structs.replace(turn("Thanks! " * 40_000), id=f"long{number}")])
+    with patch.object(ahead, "_reader", Refuses()):
+        eventually(lambda: all_read(ahead))
+        assert all(chunk.found != [None] for chunks in ahead.told for chunk in chunks)
+    ahead.close()
+
+
+def test_a_process_that_dies_in_the_middle_of_a_question_can_be_closed() -> None:
+    ahead = ReadingAhead(None, 1)
+    ahead.expect(told(CHUNK))
+    eventually(lambda: all_read(ahead))
+    os.kill(ahead.pids[0], signal.SIGSTOP)
+    events = told(4 * CHUNK)
+    ahead.expect(events)
+    ahead.expect([turn("Thanks! " * 40_000)])
+    os.kill(ahead.pids[0], signal.SIGKILL)
+    assert [ahead.read(event) for event in events] == read(events)
+    ahead.close()
+
+
+def test_the_same_events_may_be_expected_again() -> None:
+    ahead = ReadingAhead(None, 1)
+    events = told(3)
+    for _ in range(2 * MOST_CALLS_KEPT):
+        ahead.expect(events)
+    assert [ahead.read(event) for event in events] == read(events)
+    ahead.close()
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_a_forked_child_reads_by_itself_and_keeps_no_process_alive() -> None:
+    ahead = ReadingAhead(None, 1)
+    events = told(40 * CHUNK)
+    ahead.expect(events)
+    answer, waits = os.pipe(), os.pipe()
+    child = os.fork()
+    if child == 0:
+        right = [ahead.read(event) for event in events] == read(events)
+        os.write(answer[1], b"1" if right else b"0")
+        os.read(waits[0], 1)
+        os._exit(0)
+    pid, other = ahead.pids[0], ahead._others[0]
+    assert os.read(answer[0], 1) == b"1"
+    assert [ahead.read(event) for event in events] == read(events)
+    assert other.stdin is not None
+    other.stdin.close()
+    assert other.wait(_LONGEST_START_SECONDS) == 0
+    ahead.close()
+    os.write(waits[1], b"1")
+    os.waitpid(child, 0)
+    with pytest.raises(ProcessLookupError):
+        os.kill(pid, 0)
+
+
+def test_a_frozen_program_starts_no_other(tmp_path: Path) -> None:
+    with patch.object(sys, "frozen", True, create=True):
+        with patch("memstream.service.directory._processors", lambda: 4):
+            pipelines = Pipelines(tmp_path)
+            pipelines.expect_many(MANY_EVENTS)
+        assert pipelines.readers == 0
+        with pytest.raises(LogUnavailable, match="readers=0"):
+            ReadingAhead(None, 1)
+
+
+def test_what_cannot_be_started_is_done_without() -> None:
+    with patch.object(sys, "executable", "/there/is/no/python"):
+        ahead = ReadingAhead(None, 2)
+    assert ahead.pids == []
+    events = told(3 * CHUNK)
+    ahead.expect(events)
+    assert [ahead.read(event) for event in events] == read(events)
+    ahead.close()
