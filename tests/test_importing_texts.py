@@ -312,3 +312,31 @@ def test_an_interrupted_import_says_that_what_it_recorded_is_kept(
     command = ["import", str(path), "-d", str(tmp_path / "m"), "-t", "acme", "-u", "u1"]
     found = CliRunner().invoke(app, command)
     assert (found.exit_code, "what was recorded is kept" in found.stderr) == (130, True)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "class A:\n    pass\n\nuser: str = 'x'\nsystem: int = 3\n",
+        "# Guide\n\n## User\n\nA person.\n\n## System\n\nA machine.\n\n## Model\n\nA drawing.\n",
+        "Some notes\nuser: what they see\nsystem: what it does\nprompt: what is typed\n",
+    ],
+)
+def test_labels_of_one_side_within_another_text_are_no_talk(tmp_path: Path, text: str) -> None:
+    with pytest.raises(ImportFault):
+        items_of(tmp_path, text)
+
+
+@pytest.mark.parametrize(("mark", "other"), [("```", "~~~"), ("~~~", "```")])
+def test_a_block_of_code_is_closed_by_its_own_mark(tmp_path: Path, mark: str, other: str) -> None:
+    code = f"{mark}\n{other}\nAssistant: no\n{mark}"
+    items = items_of(tmp_path, f"User: a\n{code}\nAssistant: b\nUser: c\n")
+    assert said_in(items) == [("user", f"a\n{code}"), ("assistant", "b"), ("user", "c")]
+
+
+@pytest.mark.parametrize(
+    "line", ["# A" + " " * 100_000 + "x", "**A" + " " * 100_000 + "x", "[2025 " * 30_000]
+)
+def test_no_line_takes_longer_than_in_proportion_to_its_length(tmp_path: Path, line: str) -> None:
+    items = items_of(tmp_path, f"## User\na\n## Assistant\n{line}\n")
+    assert said_in(items) == [("user", "a"), ("assistant", line.strip())]

@@ -35,10 +35,10 @@ _STYLES = {
     "bold": re.compile(
         rf"(?:#{{1,6}}\s+)?{_BOLD}{_NAME}\s?(?:[:：]\s*{_BOLD}|{_BOLD}\s*[:：])(?P<text>.*)"
     ),
-    "heading": re.compile(rf"#{{1,6}}\s+{_NAME}\s*[:：]?\s*(?P<text>)"),
+    "heading": re.compile(rf"#{{1,6}}\s+{_NAME}(?:\s*[:：])?\s*(?P<text>)"),
 }
 _STAMP = re.compile(r"\[(?P<stamp>[^\]]{6,40})\]\s*")
-_FENCE = re.compile(r"\s{0,3}(```|~~~)")
+_FENCE = re.compile(r"\s{0,3}(?P<mark>```|~~~)")
 _MOST_WORDS = 3
 _SAMPLED = 60
 
@@ -71,8 +71,12 @@ def _is_name(name: str) -> bool:
 def _claims(values: list[Any]) -> bool:
     lines = [value for value in values[:_SAMPLED] if isinstance(value, Line) and value.strip()]
     starts = [start for line in lines for start in _starts(line)]
-    known = [start for start in starts if start.name.casefold() in LABELS]
-    if known and (len(known) > 1 or any(_starts(lines[0]))):
+    known = [name for start in starts if (name := start.name.casefold()) in LABELS]
+    sides = {LABELS[name] for name in known if name not in WEAK}
+    first = list(_starts(lines[0])) if lines else []
+    if any(start.name.casefold() in LABELS for start in first):
+        return True
+    if "assistant" in sides and ("user" in sides or any(_is_name(each.name) for each in first)):
         return True
     names = Counter(start.name for start in starts if _is_name(start.name))
     often = [name for name, count in names.items() if count > 1]
@@ -84,12 +88,12 @@ def _survey(records: Records, told: Told, owner: str) -> Survey:
     roles = told_roles(told, owner)
     counts: dict[str, Counter[str]] = {}
     style = known_style = ""
-    fenced = False
+    fence = ""
     for record in records:
         if isinstance(record, Broken) or not isinstance(record.value, Line):
             continue
-        fenced ^= _FENCE.match(record.value) is not None
-        for start in () if fenced else _starts(record.value):
+        fence = _fence_after(fence, record.value)
+        for start in () if fence else _starts(record.value):
             known = start.name.casefold() in LABELS or start.name.casefold() in roles
             if known or (_is_name(start.name) and not start.style.endswith("heading")):
                 style = style or start.style
@@ -134,17 +138,27 @@ def _check_both_sides(names: Counter[str], roles: dict[str, str], told: Told) ->
             )
 
 
+def _fence_after(fence: str, line: str) -> str:
+    """The mark of the block of code that is open after the line; "" where none is. One is closed
+    by its own mark only."""
+    found = _FENCE.match(line)
+    if found is None:
+        return fence
+    return found["mark"] if not fence else "" if found["mark"] == fence else fence
+
+
 class _Turn:
     """A turn as its lines come in."""
 
     def __init__(self, start: _Start, role: str, where: str) -> None:
         self.start, self.role, self.where = start, role, where
         self.lines = [start.text]
-        self.fence = where if _FENCE.match(start.text) else ""
+        self.fence, self.fenced_at = _fence_after("", start.text), where
 
     def add(self, line: str, where: str) -> None:
-        if _FENCE.match(line):
-            self.fence = "" if self.fence else where
+        if not self.fence:
+            self.fenced_at = where
+        self.fence = _fence_after(self.fence, line)
         self.lines.append(line)
 
 
@@ -157,7 +171,7 @@ def _read(records: Records, making: Making) -> Iterator[Item]:
             return
         if turn.fence:
             yield Broken(
-                turn.fence,
+                turn.fenced_at,
                 f"begins a block of code that never ends, so that nothing from {turn.where} on "
                 "was read; mend: close it",
             )

@@ -41,7 +41,8 @@ _LINE = re.compile(rf"(?:\[{_STAMP}\]\s?(?P<body>.*))", re.IGNORECASE)
 _DASHED = re.compile(rf"{_STAMP}\s-\s(?P<body>.*)", re.IGNORECASE)
 _BODY = re.compile(r"(?:~\s?)?(?P<name>[^:：]{1,60}): ?(?P<text>.*)")
 _NO_WORDS = re.compile(
-    r"<attached: [^>]*>|<[^<>]{0,12}(?:omitted|省略|忽略)[^<>]{0,12}>|<this message was edited>",
+    r"<attached: [^<>]{0,300}>"
+    r"|<[^<>]{0,12}(?:omitted|省略|忽略)[^<>]{0,12}>|<this message was edited>",
     re.IGNORECASE,
 )
 _ALONE = re.compile(
