@@ -35,11 +35,13 @@ class FileLock:
         with self._lock:
             if self._handle is None:
                 handle = os.open(self.path, os.O_CREAT | os.O_RDWR, 0o600)
-                if not try_lock(handle):
-                    os.close(handle)
-                    return False
-                self._handle = handle
-            return True
+                try:
+                    if try_lock(handle):
+                        self._handle = handle
+                finally:
+                    if self._handle is None:
+                        os.close(handle)
+            return self._handle is not None
 
     def release(self) -> None:
         """Gives it back. Idempotent."""

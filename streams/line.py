@@ -49,8 +49,10 @@ class Line:
             numbers = self._numbers()
             if self._mine is None:
                 self._number = max(numbers, default=0) + 1
-                self._mine = self._lock_of(self._number)
-                self._mine.acquire()
+                lock = self._lock_of(self._number)
+                if not lock.acquire():
+                    return False
+                self._mine = lock
             return not any(self._stands(each) for each in numbers if each < self._number)
 
     def leave(self) -> None:
