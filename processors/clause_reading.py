@@ -288,15 +288,14 @@ class SentenceReading:
             return False
         if rule.attribute == "{relation}" and not clause.relation:
             return False
-        if rule.attribute == "name" and clause.relation:
-            return False
-        if self._is_turned(match, clause):
+        if (rule.attribute == "name" and clause.relation) or self._is_turned(match, clause):
             return False
         if (clause.negated or clause.former) and rule.negative == "blocks":
             return False
         if rule.negative == "needs" and not clause.negated:
             return False
-        if rule.whole and not match.captures and not self._only_trails(clause.words, match.end):
+        unvalued = rule.whole and "value" not in match.captures
+        if unvalued and not self._only_trails(clause.words, match.end):
             return False
         return not (
             rule.needs_date

@@ -46,7 +46,11 @@ def only_seems(
     before = clauses[at - 1] if at else None
     if rule.attribute in _OF_THEIR_TIME and _OTHER_TIME.search(" ".join(clause.spoken.raw)):
         return True
-    if rule.attribute == "employer" and end and _ONLY_THEN.match(text, clause.words.end[end - 1]):
+    if (
+        rule.attribute in _PLACES_OF_WORK
+        and end
+        and _ONLY_THEN.match(text, clause.words.end[end - 1])
+    ):
         return True
     if rule.attribute == "children" and _CHILDS.search("".join(clause.words.norm)):
         return True
@@ -60,6 +64,7 @@ _OTHER_TIME = re.compile(r"[昨明后前] ?[天年]|去 ?年|今 ?[天早晚晨]
 """When an age is not that of now, and getting up is not what is usual: 我明年三十岁."""
 
 
+_PLACES_OF_WORK = frozenset(("employer", "job_title", "school"))
 _ONLY_THEN = re.compile(
     r"(?:的时候|时(?![间常])|期间|那会儿|那时|那[几]?年|那段|那阵|之?前|以前|之后|以后|后(?!来))"
     r"|(?:了(?:整整|快|大概|差不多)?(?:一整?|半|整|[两几二三四五六七八九十\d]+)|一整?)个?"

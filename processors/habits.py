@@ -20,12 +20,22 @@ _FIRST_EN = re.compile(
 )
 _FIRST_LETTERS = ("ev", "ea", "on")
 _HOW_OFTEN_EN = frozenset("usually normally typically generally always mostly".split())
+_OFTEN_EN = frozenset("every each on".split())
 _USUALLY_EN = re.compile(
     r"(?P<who>I|my (?:[a-z]+ )?[a-z]+|he|she)"
     rf" (?:{'|'.join(sorted(_HOW_OFTEN_EN))})"
     rf" (?P<does>[^,;:.!?]{{3,50}}?) on (?P<day>{_DAY_EN})(?P<end>[.!]*)$",
     re.IGNORECASE,
 )
+_TOGETHER_EN = re.compile(
+    r"We (?:all |both |usually |always )*(?P<does>play (?!the\b|an?\b|our\b|back\b|with\b)"
+    r"[a-z-]+(?: (?!together\b)[a-z]+)?|swim|jog|hike|cycle|meditate|go (?:[a-z]+ing"
+    r"|to (?:the (?:gym|pool|beach|park)|church|mass|yoga)"
+    r"|for an? (?:[a-z]+ )?(?:walk|run|ride|swim|hike)))"
+    rf"(?: together)? (?P<often>(?:every|each) [^,;:.!?]{{3,30}}|on {_DAYS_EN}(?<=s))"
+    r"(?P<end>[.!]*)$"
+)
+"""What people do for themselves: of what a team does every Monday nothing is one's own habit."""
 _OFTEN_ZH = "(?:一般都?|通常都?|平时都?|经常|常常|常|总是|总会|都会?|固定)"
 _DAY_ZH = "(?:(?:周|星期|礼拜)[一二三四五六日天]|周末)"
 _DAYS_ZH = rf"{_DAY_ZH}(?:[和、跟或]{_DAY_ZH})*"
@@ -48,6 +58,9 @@ def plainly(text: str, book: Rulebook) -> str | None:
     found = _FIRST_EN.match(text) if text[:2].lower() in _FIRST_LETTERS else None
     if found is not None and _is_done(book, found["does"]):
         return f"{found['who']} {found['does']} {found['often'].lower()}{found['end']}"
+    if text.startswith("We ") and not _OFTEN_EN.isdisjoint(spoken(text)):
+        found = _TOGETHER_EN.match(text)
+        return found and f"I {found['does']} {found['often']}{found['end']}"
     found = None if _HOW_OFTEN_EN.isdisjoint(spoken(text)) else _USUALLY_EN.match(text)
     if found is not None and _is_done(book, found["does"]):
         return f"{found['who']} {found['does']} on {found['day']}s{found['end']}"

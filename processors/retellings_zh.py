@@ -58,10 +58,16 @@ def _children_zh(found: re.Match[str]) -> str:
     return f"我有两个{who}，我{who}叫{found['one']}，我{who}叫{found['other']}"
 
 
+def _raised_zh(found: re.Match[str]) -> str:
+    told = found.groupdict()
+    return f"我们用{told['what'] or told.get('that')} {told['new']}"
+
+
 _PET_NAME_ZH = (
     r"(?!(?:大|小|老)(?:的|只|狗|猫|兔|鸟|女|儿|弟|哥|姐|妹|人|孩|学))(?:[小大阿老][\u4e00-\u9fff]|(?P<{0}>[\u4e00-\u9fff])"
     r"(?P={0})|[A-Z][a-z]+)"
 )
+_PROJECT_ZH = "(?:我们?)?(?:的?(?:这个)?项目|后端|前端|服务)?(?:里|中)?"
 FORMS_ZH: tuple[tuple[str, re.Pattern[str], Callable[[re.Match[str]], str]], ...] = (
     (
         "两个",
@@ -140,6 +146,23 @@ FORMS_ZH: tuple[tuple[str, re.Pattern[str], Callable[[re.Match[str]], str]], ...
             r"(?:上班|工作|报到|的?第一天)了?(?P<rest>[。！!]*)$"
         ),
         _begun_zh,
+    ),
+    (
+        "用",
+        re.compile(
+            rf"{_PROJECT_ZH}(?:现在|目前|都|统一)*用的?是? ?(?P<what>[A-Za-z][A-Za-z.]*)"
+            r" ?(?P<new>\d[\d.]*)(?<!\.)(?: ?版本?)?[。！!]*$"
+        ),
+        _raised_zh,
+    ),
+    (
+        "升",
+        re.compile(
+            rf"{_PROJECT_ZH}(?:已经|都|刚刚?|今天|昨天|上周)*把? ?(?P<what>[A-Za-z][A-Za-z.]*)?"
+            r"(?: ?版本)?(?: ?从 ?(?:[A-Za-z.]+ ?)?[\d.]+)? ?(?:已经|都|刚刚?)?升级?(?:到|成|为)"
+            r"了? ?(?P<that>[A-Za-z][A-Za-z.]*)? ?(?P<new>\d[\d.]*)(?<!\.) ?版?本?了?[。！!]*$"
+        ),
+        _raised_zh,
     ),
     (
         "卖",
