@@ -54,6 +54,8 @@ def only_seems(
         return True
     if rule.attribute == "children" and _CHILDS.search("".join(clause.words.norm)):
         return True
+    if rule.attribute in _OF_ONESELF and _OF_A_FRIEND.search("".join(clause.words.norm)):
+        return True
     if rule.attribute == "age" and _is_of_another_year(clause, now):
         return True
     return _is_with_another(rule, clause, before) or _is_for_a_day(rule, clause, now)
@@ -76,6 +78,17 @@ _ONLY_THEN = re.compile(
 
 _CHILDS = re.compile(r"(?:[子儿娃胎]|儿女)的.")
 """Where not the children are had, but what is theirs, or who has them: 我有两个孩子的照片."""
+
+
+_OF_ONESELF = frozenset(
+    "health_condition pet allergy languages_spoken plays religion learning employer residence"
+    " hometown habit".split()
+)
+_OF_A_FRIEND = re.compile(
+    r"的(?:朋友|同事|邻居|同学|室友|闺蜜|奶奶|爷爷|妈妈|爸爸|女儿|儿子|妹妹|姐姐|弟弟|哥哥|老公|老婆)"
+    r"(?:[来也都很了]|$)"
+)
+"""What ends with who is so, and not with what the speaker is: 我有糖尿病的朋友."""
 
 
 def _is_of_another_year(clause: Clause, now: datetime | None) -> bool:

@@ -6,7 +6,7 @@ not what it stands for.
 """
 
 GATE = 4
-EXTRACT = 47
+EXTRACT = 48
 RESOLVE = 19
 ENRICH = 1
 LEXEMES = 1

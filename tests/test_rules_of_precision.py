@@ -98,6 +98,13 @@ TABLE: list[tuple[str, set[str]]] = [
     ("我有两个孩子的照片。", set()),
     ("我有两个孩子。", {"children=两个孩子"}),
     ("我有两个孩子和一只猫。", {"children=两个孩子"}),
+    # what is so of a friend
+    ("我有糖尿病的朋友来了。", set()),
+    ("我对花生过敏的同事来了。", set()),
+    ("我住在上海的朋友来了。", set()),
+    ("我会说法语的同事很忙。", set()),
+    ("我有糖尿病。", {"health_condition=糖尿病"}),
+    ("我住在上海。", {"residence=上海"}),
     # whom one marries
     ("I married my girlfriend last week.", {"marital_status=married"}),
     ("I got married to my boyfriend.", {"marital_status=married"}),
