@@ -184,16 +184,12 @@ class EmbeddedRuntime:
         if self._erases and entries[0].row.type == _ERASURE:
             self._process_erasure(entries[0])
             return 1
-        erasures = [at for at, entry in enumerate(entries) if entry.row.type == _ERASURE]
-        if erasures and self._erases:
-            entries, events = entries[: erasures[0]], events[: erasures[0]]
         with self.store.transaction() as transaction:
             steps = self._together(transaction, entries, events)
             if not steps:
                 steps = [self._step(transaction, entry) for entry in entries]
             transaction.advance(partition, steps[-1].offset + 1)
-        if not self._erases:
-            self._put_off += [entries[at] for at in erasures]
+        self._put_off += [entry for entry in entries if entry.row.type == _ERASURE]
         self._keep(steps)
         return len(steps)
 
@@ -216,7 +212,12 @@ class EmbeddedRuntime:
         return self._coming.pop((partition, start))
 
     def _opened_batch(self, partition: int, start: int, limit: int) -> _Batch:
+        """The next entries. Where erasures are done, up to the next one, or that one alone: what
+        is behind it may be erased by it."""
         entries = self.log.read(partition, start, limit)
+        if self._erases:
+            upto = (at for at, entry in enumerate(entries) if entry.row.type == _ERASURE)
+            entries = entries[: max(1, next(upto, limit))]
         try:
             events = [self._opened(entry) for entry in entries]
         except _OF_ONE_EVENT:

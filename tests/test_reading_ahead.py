@@ -25,13 +25,15 @@ from test_rules import READER, turn
 
 from memstream import Memory
 from memstream.schemas.errors import InvalidEvent, LogUnavailable
-from memstream.schemas.events import Event, TurnRecorded
+from memstream.schemas.events import ErasureRequested, Event, TurnRecorded
 from memstream.schemas.memories import Assertion
 from memstream.schemas.scope import Scope
 from memstream.service.directory import MANY_EVENTS, Pipelines
 from memstream.service.reports import Balance
 from memstream.streams import embedded, reading_ahead
 from memstream.streams.clock import ManualClock
+from memstream.streams.embedded import EmbeddedRuntime
+from memstream.streams.log import Entry
 from memstream.streams.reading_ahead import CHUNK, MOST_CALLS_KEPT, ReadingAhead
 
 _LONGEST_START_SECONDS = 60.0
@@ -359,3 +361,31 @@ def test_what_cannot_be_started_is_done_without() -> None:
     ahead.expect(events)
     assert [ahead.read(event) for event in events] == read(events)
     ahead.close()
+
+
+def test_an_erasure_does_not_open_again_what_is_behind_it(tmp_path: Path) -> None:
+    """Each event is opened once for its batch, however many erasures there are."""
+    opened = EmbeddedRuntime._opened
+    count = 0
+
+    def counted(runtime: EmbeddedRuntime, entry: Entry) -> Event | None:
+        nonlocal count
+        count += 1
+        return opened(runtime, entry)
+
+    ann, ben = Scope(tenant="acme", user="ann"), Scope(tenant="acme", user="ben")
+    requests = [
+        msgspec.structs.replace(
+            turn("x"), id=f"erase-{at}", type="erasure.requested", subject=ann.path,
+            data=ErasureRequested(),
+        )
+        for at in range(6)
+    ]  # fmt: skip
+    with Memory.open(tmp_path, worker=False, partitions=1) as memory:
+        for request in requests:
+            for at in range(20):
+                memory.record_turn(ben, text=f"I like tea number {at}.")
+            memory._host.append([[request]])
+        with patch.object(EmbeddedRuntime, "_opened", counted):
+            memory.flush()
+    assert count < 3 * 126
