@@ -309,7 +309,7 @@ def started(settings: Path | None) -> subprocess.Popen[bytes]:
     if not can_start():
         raise LogUnavailable(
             "readers: this program cannot start another Python (it does not know its own, or is "
-            "one file that holds its Python); mend: open the memory without readers"
+            "one file that holds its Python); mend: open it with readers=0"
         )
     folder = "" if settings is None else str(settings)
     return subprocess.Popen(  # noqa: S603  this project's own program
