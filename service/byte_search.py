@@ -5,6 +5,7 @@ imports nothing of the package.
 from __future__ import annotations
 
 import errno
+import json
 import os
 import sys
 from collections.abc import Iterator, Mapping
@@ -29,7 +30,7 @@ class Task(msgspec.Struct):
 def main() -> None:
     """Reads a task from standard input, writes the files that hold something and what."""
     task = msgspec.json.decode(sys.stdin.buffer.read(), type=Task)
-    wanted = {form: each for each in task.needles for form in (each.encode(), _as_json(each))}
+    wanted = {form: each for each in task.needles for form in _forms(each)}
     starts = by_start(wanted)
     found = {each: sorted(held(Path(each), wanted, starts)) for each in task.files}
     sys.stdout.buffer.write(
@@ -37,8 +38,9 @@ def main() -> None:
     )
 
 
-def _as_json(text: str) -> bytes:
-    return msgspec.json.encode(text)[1:-1]
+def _forms(text: str) -> set[bytes]:
+    """As it stands, and as JSON spells it with and without characters beyond ASCII."""
+    return {text.encode(), msgspec.json.encode(text)[1:-1], json.dumps(text)[1:-1].encode()}
 
 
 def by_start(wanted: Mapping[bytes, str]) -> dict[int, list[bytes]]:
@@ -66,12 +68,17 @@ def _candidates(window: bytes, starts: Mapping[int, list[bytes]]) -> Iterator[by
 
 
 def held(path: Path, wanted: Mapping[bytes, str], starts: Mapping[int, list[bytes]]) -> set[str]:
-    """The texts of which a form stands in the file."""
+    """The texts of which a form stands in the file. A file that is gone holds none: who writes
+    beside the search removes files too."""
     found: set[str] = set()
-    if not wanted or not path.is_file():
+    if not wanted:
         return found
     overlap = max(len(each) for each in wanted)
-    with path.open("rb") as file:
+    try:
+        opened = path.open("rb")
+    except FileNotFoundError:
+        return found
+    with opened as file:
         for start, end in _written(file):
             tail = b""
             file.seek(start)

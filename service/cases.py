@@ -39,6 +39,7 @@ from memstream.schemas.instants import MICROSECOND, parse_instant
 from memstream.schemas.memories import Memory as MemoryRecord
 from memstream.schemas.scope import Scope
 from memstream.service.memory import Memory
+from memstream.service.searching import files_that_hold, files_under
 from memstream.streams.clock import Clock, ManualClock, SystemClock
 from memstream.streams.importers.own_jsonl import event_from_short
 
@@ -413,15 +414,9 @@ class _Run:
 
     def _search_bytes(self, when: str) -> None:
         for words in self._case.expect.absent_everywhere:
-            forms = {words.encode(), json.dumps(words)[1:-1].encode(), words.encode("utf-16-le")}
-            for file in sorted(each for each in self._folder.rglob("*") if each.is_file()):
-                try:
-                    content = file.read_bytes()
-                except FileNotFoundError:
-                    continue  # a file of the moment, which the open memory has taken away
-                if any(form in content for form in forms):
-                    place = file.relative_to(self._folder)
-                    self._found.append(f"{words!r} stands in {place} ({when})")
+            for file in files_that_hold(files_under(self._folder), {words}):
+                place = Path(file).relative_to(self._folder)
+                self._found.append(f"{words!r} stands in {place} ({when})")
 
 
 def clock_after(cases: Iterable[Sequence[Mapping[str, Any]]]) -> Clock:

@@ -38,7 +38,7 @@ from memstream.service.erasing import (
     with_pieces,
 )
 from memstream.service.reports import ErasureReport
-from memstream.service.searching import files_that_hold
+from memstream.service.searching import files_that_hold, files_under
 from memstream.streams.bundles import BundleCodec, derived_subject, state_subject
 from memstream.streams.clock import Deadline
 from memstream.streams.deriving_in_memory import derived_versions
@@ -337,7 +337,7 @@ def _report(
     duck = host.view.duck
     if duck is not None and duck.texts_in(scope.path, sorted(set(searched.values()))):
         traces.add("analytics.duckdb")
-    files = sorted(each for each in host.root.rglob("*") if each.is_file())
+    files = files_under(host.root)
     found = files_that_hold(files, set(searched))
     elsewhere = {
         text

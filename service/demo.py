@@ -46,6 +46,7 @@ from memstream.service.printing import (
     status_text,
     validity,
 )
+from memstream.service.searching import files_that_hold, files_under
 from memstream.streams.clock import SystemClock
 from memstream.streams.importers import Imported, read_file
 
@@ -237,12 +238,11 @@ def _show_decisions(
     console.print(
         f"{quantity(len(events), 'event')}: {counts}. Whatever is not stored keeps its reason.\n"
     )
-    secret = next(match[0].encode() for event in events if (match := _KEY.search(_words(event))))
-    files = [path for path in directory.rglob("*") if path.is_file()]
+    secret = next(match[0] for event in events if (match := _KEY.search(_words(event))))
     promises.check(
         "the pasted key was cut out before the log: no event holds it, and no file",
-        not any(secret in each for each in opened)
-        and not any(secret in path.read_bytes() for path in files),
+        not any(secret.encode() in each for each in opened)
+        and not files_that_hold(files_under(directory), {secret}),
     )
     promises.check(
         "the order hidden in a tool's result was quarantined",

@@ -26,7 +26,7 @@ from memstream.schemas.ids import content_key, derived_id, served_key
 from memstream.schemas.memories import Memory
 from memstream.schemas.scope import Scope
 from memstream.service.reports import ErasureReport
-from memstream.service.searching import files_that_hold
+from memstream.service.searching import files_that_hold, files_under
 from memstream.service.snapshots import renewed_snapshots
 from memstream.streams.clock import Clock, new_id
 
@@ -76,7 +76,7 @@ def erased(host: Host, scope: Scope, event_id: str | None, reason: str) -> Erasu
     needles |= {each: each for each in often}
     said |= _also_said(host, scope, {each: each for each in often}, after)[1]
     searched = {each: text for each, text in needles.items() if text not in said}
-    files = sorted(each for each in host.files.root.rglob("*") if each.is_file())
+    files = files_under(host.files.root)
     traces, elsewhere = _traces(host, scope, searched, files_that_hold(files, set(searched)))
     traces |= _rows_left(host, scope, searched, names, after)
     return ErasureReport(

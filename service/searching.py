@@ -23,6 +23,21 @@ class SearchFailed(MemstreamError):
     """The search could not be carried out, so nothing is proved. The erasure itself stands."""
 
 
+def files_under(root: Path) -> list[Path]:
+    """Every file below ``root``, sorted. What is removed while they are listed is left out.
+
+    Raises ``OSError`` where a directory may not be read.
+    """
+
+    def unless_gone(error: OSError) -> None:
+        if not isinstance(error, FileNotFoundError):
+            raise error
+
+    walked = os.walk(root, onerror=unless_gone)
+    found = (Path(folder, name) for folder, _, names in walked for name in names)
+    return sorted(each for each in found if each.is_file())
+
+
 def files_that_hold(files: Sequence[Path], needles: set[str]) -> dict[str, list[str]]:
     """The files in which any of the texts stands, raw or as JSON spells it, each with those texts.
 

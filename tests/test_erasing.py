@@ -9,7 +9,6 @@ import tempfile
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from random import Random
 from typing import Any
 from unittest.mock import patch
 
@@ -37,7 +36,6 @@ from memstream.schemas.events import (
     TurnRecorded,
 )
 from memstream.schemas.ids import content_key, derived_id, served_key
-from memstream.service import byte_search
 from memstream.streams.clock import ManualClock
 from memstream.streams.log import Position
 from memstream.streams.log_in_sqlite import SqliteLog
@@ -565,23 +563,6 @@ class TestWhereContentHides:
             assert [each.value for each in again.memories(ANN, everything=True)] == ["Bergenhus"]
             assert not any(MARK.encode() in each for each in plain_texts(again).values())
             assert_sound(again)
-
-
-@pytest.mark.parametrize("few", [0, 1_000], ids=["in one pass", "one by one"])
-def test_the_search_finds_every_string_wherever_it_stands(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, few: int
-) -> None:
-    monkeypatch.setattr(byte_search, "_FEW", few)
-    monkeypatch.setattr(byte_search, "_READ_BYTES", 64)
-    random = Random(7)
-    names = [random.randbytes(random.randint(8, 40)) for _ in range(200)]
-    wanted = {name: str(number) for number, name in enumerate(names)} | {b"short": "short"}
-    there = random.sample(sorted(wanted), 60)
-    gaps = (random.randbytes(random.randint(0, 90)) for _ in there)
-    path = tmp_path / "file"
-    path.write_bytes(b"".join(gap + name for gap, name in zip(gaps, there, strict=True)))
-    found = byte_search.held(path, wanted, byte_search.by_start(wanted))
-    assert found == {wanted[name] for name in there}
 
 
 def is_erased(memory: Memory, row: SealedRow) -> bool:
