@@ -14,7 +14,7 @@ from typing import Any
 import msgspec
 from kafka import KafkaAdminClient
 from kafka.admin import ConfigResource, ConfigResourceType
-from kafka.errors import KafkaError
+from kafka.errors import KafkaError, UnknownTopicOrPartitionError
 
 from memstream.schemas.errors import LogUnavailable
 from memstream.streams.clock import Deadline
@@ -25,6 +25,9 @@ CANDIDATES = "candidates"
 MEMORIES = "memories"
 DEAD_LETTERS = "dead-letters"
 
+_HEARD_S = 5.0
+"""So long a topic that a broker does not know is asked for again before it counts as missing: one
+that has just started, or the last to hear of a new topic, does not know it yet. In seconds."""
 _UNKNOWN_TOPIC = 3  # UNKNOWN_TOPIC_OR_PARTITION in Kafka's protocol
 
 
@@ -142,16 +145,19 @@ def make_topics(settings: KafkaSettings, specs: Sequence[TopicSpec]) -> list[str
 
 def topic_faults(settings: KafkaSettings, specs: Sequence[TopicSpec]) -> list[TopicFault]:
     """Every difference between the topics and their specifications, in order; empty where there
-    is none."""
+    is none. Takes ``_HEARD_S`` where a topic is missing."""
     with _administering(settings, "read") as admin:
-        missing = {each.name for each in _missing(admin, specs)}
-        there = [each for each in specs if each.name not in missing]
-        found = _described(admin, there)
-    faults = [
-        TopicFault(name, "it", "there", "missing", "memstream topics") for name in sorted(missing)
-    ]
-    for spec in there:
-        faults += _differences(spec, *found[spec.name])
+        deadline, pause = Deadline(_HEARD_S), threading.Event()
+        found = _described(admin, specs)
+        while len(found) < len(specs) and not deadline.passed:
+            pause.wait(0.1)
+            found = _described(admin, specs)
+    faults: list[TopicFault] = []
+    for spec in specs:
+        if spec.name in found:
+            faults += _differences(spec, *found[spec.name])
+        else:
+            faults.append(TopicFault(spec.name, "it", "there", "missing", "memstream topics"))
     return faults
 
 
@@ -219,19 +225,27 @@ def _missing(admin: Any, specs: Sequence[TopicSpec]) -> list[TopicSpec]:
 
 
 def _described(admin: Any, specs: Sequence[TopicSpec]) -> dict[str, tuple[int, int, Any]]:
-    """Topic -> (partitions, fewest replicas of one, its settings)."""
-    if not specs:
+    """Topic -> (partitions, fewest replicas of one, its settings), of the topics that the brokers
+    which were asked know. One asks another broker each time."""
+    described = [
+        each
+        for each in admin.describe_topics([each.name for each in specs])
+        if each["error_code"] != _UNKNOWN_TOPIC
+    ]
+    wanted = [ConfigResource(ConfigResourceType.TOPIC, each["name"]) for each in described]
+    if not wanted:
         return {}
-    names = [each.name for each in specs]
-    wanted = [ConfigResource(ConfigResourceType.TOPIC, name) for name in names]
-    configs = admin.describe_configs(wanted, config_filter="all")["topic"]
+    try:
+        configs = admin.describe_configs(wanted, config_filter="all")["topic"]
+    except UnknownTopicOrPartitionError:
+        return {}
     return {
         each["name"]: (
             len(each["partitions"]),
             min((len(part["replica_nodes"]) for part in each["partitions"]), default=0),
             {name: value["value"] for name, value in configs[each["name"]].items()},
         )
-        for each in admin.describe_topics(names)
+        for each in described
     }
 
 

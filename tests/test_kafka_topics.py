@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+import threading
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from ipaddress import ip_address
@@ -44,6 +45,17 @@ def test_topics_are_made_once_as_they_must_be(settings: KafkaSettings) -> None:
     assert make_topics(settings, specs) == [each.name for each in specs]
     assert make_topics(settings, specs) == []
     assert topic_faults(settings, specs) == []
+
+
+def test_a_topic_that_brokers_hear_of_only_now_is_not_missing(settings: KafkaSettings) -> None:
+    """Right after a topic was made, and after a broker came back, some brokers do not know it."""
+    specs = topics_of(settings)
+    made = threading.Timer(1.0, make_topics, (settings, specs))
+    made.start()
+    try:
+        assert topic_faults(settings, specs) == []
+    finally:
+        made.join()
 
 
 @pytest.mark.parametrize(
