@@ -9,6 +9,7 @@ to it does; where one fails, this process reads what it would have.
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 import struct
@@ -21,6 +22,7 @@ from contextlib import suppress
 from functools import partial
 from itertools import chain
 from pathlib import Path
+from queue import SimpleQueue
 from typing import IO
 from weakref import WeakSet
 
@@ -37,9 +39,9 @@ from memstream.streams.clock import Deadline
 
 CHUNK = 16
 """Events that a process takes at a time: so long, at most, one waits for another."""
-MOST_BYTES_AHEAD = 8_000
-"""What is handed over while an answer is awaited must find room in the pipe: else both sides could
-wait for each other to read."""
+UNDER_WAY = 3
+"""Chunks that a process has been given and has not answered: its answer may wait for this
+interpreter's lock, and the next chunk for the same, so long that it reads two more."""
 MOST_CALLS_KEPT = 8
 """What was told before so many calls of ``expect`` is forgotten: the gate rejected it."""
 PATIENCE_SECONDS = 2.0
@@ -202,28 +204,24 @@ class ReadingAhead:
                 chunk.found = [None for _ in chunk.events]
 
     def _serve(self, other: subprocess.Popen[bytes]) -> None:
-        """Hands chunks to another process until it fails or this one closes. It has one to go on
-        with while the answer to the one before it waits for this interpreter's lock."""
+        """Hands chunks to another process until it fails or this one closes."""
         given: deque[_Chunk] = deque()
         source, answers = _pipe(other.stdin), _pipe(other.stdout)
         try:
             told = _received(answers).decode()
             if told != self.pipeline.fingerprint:
                 raise EOFError(f"it reads by the rules {told}, not {self.pipeline.fingerprint}")
-            asked = b""
             while True:
                 with self._changed:
                     self._changed.wait_for(lambda: given or self._waiting or self._closed)
                     if self._closed:
                         return
-                    if not asked and self._waiting and len(given) <= 1:
-                        given.append(self._waiting.popleft())
-                        asked = _asked(given[-1].events)
-                    alone = len(given) == 1
-                if asked and (alone or len(asked) <= MOST_BYTES_AHEAD):
-                    _send(source, asked)
-                    asked = b""
-                    continue
+                    fresh = []
+                    while self._waiting and len(given) < UNDER_WAY:
+                        fresh.append(self._waiting.popleft())
+                        given.append(fresh[-1])
+                for chunk in fresh:
+                    _send(source, _asked(chunk.events))
                 found = _FOUND.decode(_received(answers))
                 with self._changed:
                     given.popleft().found = found
@@ -251,14 +249,27 @@ def read_for_another(settings: str) -> None:
     sys.stdout = sys.stderr  # whatever a library prints is no answer
     pipeline = standard_pipeline(Path(settings) if settings else None)
     reader, codec = reader_of(pipeline), Codec()
+    gc.freeze()  # the rules stay as they are: to look through them takes a quarter of a second
     _send(answers, pipeline.fingerprint.encode())
-    try:
-        while True:
-            rows = _ROWS.decode(_received(source))
-            found: Found = [_read(reader, partial(codec.from_row, row)) for row in rows]
+    asked: SimpleQueue[bytes] = SimpleQueue()
+    threading.Thread(target=_take_in, args=(source, asked), daemon=True).start()
+    while True:
+        rows = _ROWS.decode(asked.get())
+        found: Found = [_read(reader, partial(codec.from_row, row)) for row in rows]
+        try:
             _send(answers, _ENCODER.encode(found))
-    except (EOFError, BrokenPipeError):
-        os._exit(0)  # nobody is there any more; an answer that was not sent is not tried again
+        except BrokenPipeError:
+            os._exit(0)  # an answer that was not sent is not tried again
+
+
+def _take_in(source: IO[bytes], asked: SimpleQueue[bytes]) -> None:
+    """Takes everything in as it comes, so that who asks never waits for room in the pipe, and ends
+    the process with its input: nobody is there any more."""
+    while True:
+        try:
+            asked.put(_received(source))
+        except EOFError:
+            os._exit(0)
 
 
 _ROWS = msgspec.json.Decoder(list[SealedRow])
