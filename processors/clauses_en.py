@@ -185,7 +185,7 @@ def _guard(found: list[Clause], words: Words, dated: Dated, book: Rulebook) -> N
     orders = book.phrase_list("orders")
     doubts = book.phrase_list("doubts")
     openers = book.phrase_list("openers")
-    silenced = False
+    silenced = _is_user_story(words)
     previous: Clause | None = None
     taken = {words.start[index] for index in dated.taken}
     for clause in found:
@@ -222,6 +222,22 @@ def _guard(found: list[Clause], words: Words, dated: Dated, book: Rulebook) -> N
         _silence_question(found, book)
 
 
+def _is_user_story(words: Words) -> bool:
+    """ "As a user, I live in Berlin so that ...": that is no statement of whoever writes it. What
+    stands behind "as a" is then nobody's trade, or the sentence goes on with "so that"."""
+    if words.norm[:1] != ["as"] or words.norm[1:2] not in (["a"], ["an"]):
+        return False
+    if any(pair == ("so", "that") for pair in pairwise(words.norm)):
+        return True
+    role = words.norm[2:5]
+    end = role.index(",") if "," in role else role.index("i") if "i" in role else len(role)
+    return not _NO_TRADES.isdisjoint(role[:end])
+
+
+_NO_TRADES = frozenset(
+    "user admin administrator customer visitor guest stakeholder superuser buyer shopper subscriber"
+    " persona end-user moderator".split()
+)
 _SUBORDINATE = frozenset(
     "when whenever where which who whom whose until before after while than like that as how what "
     "why or".split()

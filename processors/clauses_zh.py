@@ -87,7 +87,7 @@ def _guard(found: list[Clause], words: Words, book: Rulebook) -> None:
     headings = book.phrase_list("headings")
     asks = book.phrase_list("questions")
     tags = book.phrase_list("question_tags")
-    silenced = False
+    silenced = _USER_STORY.match("".join(words.norm[:9])) is not None
     previous: Clause | None = None
     for clause in found:
         norm = clause.spoken.norm
@@ -114,6 +114,12 @@ def _guard(found: list[Clause], words: Words, book: Rulebook) -> None:
     if tags.length_at(last, 0) and tags.length_at(last, 0) >= len(last) - 1:
         for clause in found:
             clause.alive = False
+
+
+_USER_STORY = re.compile(
+    r"作为(?:一个|一名|一位)?(?:普通|新|匿名|登录|注册)?(?:用户|管理员|访客|游客|顾客|超级管理员|客户)"
+)
+"""What opens a user story, which is no statement of whoever writes it."""
 
 
 def _is_filler(words: Words, book: Rulebook) -> bool:

@@ -52,9 +52,9 @@ def only_seems(
         and _ONLY_THEN.match(text, clause.words.end[end - 1])
     ):
         return True
-    if rule.attribute == "children" and _CHILDS.search("".join(clause.words.norm)):
+    if rule.attribute == "children" and _are_not_the_speakers(clause):
         return True
-    if rule.attribute in _OF_ONESELF and _OF_A_FRIEND.search("".join(clause.words.norm)):
+    if rule.attribute in _OF_ONESELF and _OF_A_FRIEND.match("".join(clause.words.norm)):
         return True
     if rule.attribute == "age" and _is_of_another_year(clause, now):
         return True
@@ -76,19 +76,36 @@ _ONLY_THEN = re.compile(
 """What follows 工作 where it tells of a day or of the past, and of no job: 在星巴克工作了一下午."""
 
 
-_CHILDS = re.compile(r"(?:[子儿娃胎]|儿女)的.")
-"""Where not the children are had, but what is theirs, or who has them: 我有两个孩子的照片."""
+_CHILDS = re.compile(
+    r"(?:[子儿娃胎]|儿女)的.|在(?:我|我们|这个?)?的?(?:[一-龥]{0,2}班|课|组|队|学校|幼儿园)"
+)
+"""Where not the children are had, but what is theirs, or who has them: 我有两个孩子的照片. And
+where a teacher has them: 我有两个孩子在我班上."""
+_IN_CARE = re.compile(
+    r"\b(?:(?:in|on|at|from) (?:my|our|the|this|that|each|every) (?:[\w'-]+ ){0,2}?(?:class|classes"
+    r"|classroom|course|group|team|squad|school|kindergarten|preschool|nursery|daycare|club|choir"
+    r"|section|ward|practice|bus|care|camp|lessons?|sessions?|program(?:me)?|caseload|grade|study)"
+    r"|to (?:teach|tutor|babysit|look after|watch|coach|supervise))\b"
+)
+"""Where children are whom a teacher has: "two kids in my class"."""
+
+
+def _are_not_the_speakers(clause: Clause) -> bool:
+    norm = clause.words.norm
+    if norm[-1].isascii():
+        return _IN_CARE.search(" ".join(norm)) is not None
+    return _CHILDS.search("".join(norm)) is not None
 
 
 _OF_ONESELF = frozenset(
     "health_condition pet allergy languages_spoken plays religion learning employer residence"
-    " hometown habit".split()
+    " hometown habit likes dislikes eats drinks vehicle".split()
 )
 _OF_A_FRIEND = re.compile(
-    r"的(?:朋友|同事|邻居|同学|室友|闺蜜|奶奶|爷爷|妈妈|爸爸|女儿|儿子|妹妹|姐姐|弟弟|哥哥|老公|老婆)"
-    r"(?:[来也都很了]|$)"
+    r"(?![和跟与同陪给帮为]|喜欢上).*(?<![我你他她您们家])的(?:朋友|同事|邻居|同学|室友|闺蜜|奶奶|爷爷"
+    r"|妈妈|爸爸|女儿|儿子|妹妹|姐姐|弟弟|哥哥|老公|老婆)(?!圈|会|聚|的|[家之]间)"
 )
-"""What ends with who is so, and not with what the speaker is: 我有糖尿病的朋友."""
+"""What ends with who is so, and not with what the speaker is: 我有糖尿病的朋友, 我喜欢猫的朋友."""
 
 
 def _is_of_another_year(clause: Clause, now: datetime | None) -> bool:

@@ -41,7 +41,7 @@ from memstream.processors.rule_files import (
     read_rule_file,
 )
 from memstream.processors.rules import Rulebook
-from memstream.processors.sentences import Sentence, language_of, sentences
+from memstream.processors.sentences import Sentence, language_of, narrowed, sentences
 from memstream.processors.settings import rules_fingerprint
 from memstream.processors.sorts import Sorts
 from memstream.processors.statements import Fact, Statements
@@ -265,6 +265,7 @@ class Reader:
         anchor: datetime | None,
     ) -> tuple[list[Assertion], list[bool]]:
         """The facts in the sentences, and for each sentence whether something of it is left."""
+        found = narrowed(found, text)
         stated, left = self._turns.read(text, found, speaker, anchor)
         assertions: list[Assertion] = []
         named = {sentence.start for sentence, fact in stated if fact.withdraws}
@@ -372,7 +373,7 @@ class Reader:
 
     def _assertion(self, event: Event, whole: str, sentence: Sentence, language: str) -> Assertion:
         """What every assertion of one sentence has in common."""
-        alone = sentence.text == whole.strip()
+        quote = whole[sentence.start : sentence.end]
         return Assertion(
             event=event.id,
             ordinal=0,
@@ -384,8 +385,8 @@ class Reader:
             trust=event.source.trust,
             source_kind=event.source.kind,
             text="",
-            quote=sentence.text,
-            context="" if alone else whole[:LONGEST_CONTEXT],
+            quote=quote,
+            context="" if quote == whole.strip() else whole[:LONGEST_CONTEXT],
             span=(sentence.start, sentence.end),
             language=language,
         )

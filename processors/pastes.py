@@ -35,6 +35,14 @@ _LOG_LINE = re.compile(
     rf"^[ \t]*(?:[\[(]?\d[\dTZ:.,+/ -]{{4,34}}[\])]?[ \t]+[\[(]?{_LEVEL}\b|\[{_LEVEL}\])[^\n]*",
     re.MULTILINE,
 )
+_FRAME = re.compile(
+    r"^[ \t]*at [\w$.<>/-]+[ \t]?(?:[(\[][^)\]\n]*[)\]]|\S*:\d+)[^\n]*"
+    r"|^[ \t]*File \"[^\"\n]+\", line \d+[^\n]*"
+    r"|^[ \t]*(?:npm (?:ERR!|WARN)|[VDIWEF]/[\w.-]{1,40}(?:\([ \d]{1,8}\))?:)[^\n]*"
+    rf"|^[ \t]*{_LEVEL}[ \t]+[-|–][ \t][^\n]*",
+    re.MULTILINE,
+)
+"""A line of a stack trace, or of a log that gives no time."""
 _COMMIT = re.compile(
     r"^commit [0-9a-f]{7,40}\b[^\n]*\n(?:Author|Merge):|^diff --git |^@@ -\d+", re.MULTILINE
 )
@@ -66,6 +74,10 @@ def _rows(text: str) -> Iterator[tuple[int, int]]:
 
 def _log_lines(text: str) -> Iterator[tuple[int, int]]:
     return (match.span() for match in _LOG_LINE.finditer(text))
+
+
+def _frames(text: str) -> Iterator[tuple[int, int]]:
+    return (match.span() for match in _FRAME.finditer(text))
 
 
 def _commits(text: str) -> Iterator[tuple[int, int]]:
@@ -133,6 +145,34 @@ def _line_comments(text: str) -> Iterator[tuple[int, int]]:
 
 _FORMS = (
     (("DEBUG", "INFO", "WARN", "ERROR", "TRACE", "NOTICE", "FATAL", "CRITICAL"), _log_lines),
+    (
+        (
+            ".java:",
+            ".kt:",
+            ".scala:",
+            ".js:",
+            ".ts:",
+            ".cs:",
+            ".py",
+            "(Native",
+            "(Unknown",
+            "npm ",
+            "V/",
+            "D/",
+            "I/",
+            "W/",
+            "E/",
+            "F/",
+            "G -",
+            "G |",
+            "O -",
+            "O |",
+            "R -",
+            "R |",
+            "N -",
+        ),
+        _frames,
+    ),
     (("commit ", "diff --git ", "@@ -"), _commits),
     (("$ ", ">>> ", "# "), _sessions),
     (("/*", "<!--", "//"), _comments),

@@ -284,6 +284,17 @@ _FORMS_EN: tuple[_Form, ...] = (
         _lost,
     ),
     (
+        frozenset(("gone", "sold", "scrapped", "traded")),
+        re.compile(
+            rf"(?:{_LEAD})?(?:[Tt]he|[Mm]y|[Oo]ur) (?:old )?"
+            r"(?P<what>[A-Z][\w-]*(?: [A-Z0-9][\w-]*)?)(?: is|['’]s) (?:now |finally )?gone"
+            r"(?:,|;|:| [-–—]|,? (?:and|because|since)) (?:we|I|We)(?:['’]ve| have)?"
+            r"(?: just| finally| had to)? (?P<how>sold|scrapped|traded) it(?: in| off)?"
+            r"(?P<rest>(?: (?:last|this|yesterday|in|on) ?[\w ]*)?[.!]*)$"
+        ),
+        _lost,
+    ),
+    (
         frozenset(("bumped", "upgraded", "updated")),
         re.compile(
             rf"(?:{_LEAD})?(?:I|[Ww]e)(?:['’]ve| have)?(?: just| recently)?"

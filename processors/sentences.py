@@ -102,6 +102,19 @@ def reworded(sentence: Sentence, text: str) -> Sentence:
     return msgspec.structs.replace(sentence, text=text, quotes=kept)
 
 
+def narrowed(found: Sequence[Sentence], text: str) -> Sequence[Sentence]:
+    """The sentences of a text with full-width letters and digits written as plain ones, sign for
+    sign, so that every offset stays."""
+    if text.isascii() or _WIDE.search(text) is None:
+        return found
+    return [msgspec.structs.replace(each, text=each.text.translate(_NARROW)) for each in found]
+
+
+_WIDE = re.compile("[０-９Ａ-Ｚａ-ｚ]")
+_NARROW = {wide: wide - 0xFEE0 for wide in range(0xFF01, 0xFF5F) if chr(wide).isalnum()}
+_NARROW[0x3000] = 0x20  # the space between such letters
+
+
 def _without(text: str, hidden: Iterable[tuple[int, int]]) -> str:
     """The text with every hidden character made a line end, so that offsets stay."""
     for start, end in hidden:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 
 import msgspec
 
-from memstream.processors import values_project
+from memstream.processors import values_daily, values_project
 from memstream.processors.clauses import qualifier_at
 from memstream.processors.clock_times import ClockTime, chinese_time, english_time
 from memstream.processors.dates_zh_words import number
@@ -27,6 +27,7 @@ from memstream.processors.regions import (
 )
 from memstream.processors.rule_files import Rule
 from memstream.processors.rules import Rulebook
+from memstream.processors.values_daily import AFTER_LISTED, is_of_it
 from memstream.processors.words import CODE, REDACTED, Words, is_capital
 
 
@@ -78,11 +79,19 @@ def _things(region: Region) -> list[Value]:
         region = region.part(0, time_of_day(region))
     found: list[Value] = []
     for part in parts(region) if region.rule.many else [region]:
+        if region.rule.attribute == "allergy" and _is_jest(part):
+            continue
         value = _thing(part)
         if value is None:
             return found if found and region.book.language == "en" else []
         found.append(value)
     return found
+
+
+def _is_jest(region: Region) -> bool:
+    """Whether nobody is allergic to it but in jest: "I'm allergic to Mondays"."""
+    length = region.book.phrase_list("not_allergens").length_at(region.norm, 0)
+    return length == len(region.norm) > 0
 
 
 _RELATIVE = frozenset("who whom whose which that where when whether if how what why".split())
@@ -174,6 +183,8 @@ def _places(region: Region) -> list[Value]:
             return []
         length = known
     end = start + length
+    if norm[0] == "the" and norm[end : end + 1] and norm[end] in _TEAMS:
+        return []
     places = region.book.phrase_list("places")
     if raw[end - 1].isdigit() and places.length_at(norm, start) == length - 1 > 0:
         end -= 1  # a number behind a city is no part of its name
@@ -183,6 +194,12 @@ def _places(region: Region) -> list[Value]:
             end += 1 + more
     found = region.part(0, end).value(skip=1 if norm[0] == "the" else 0)
     return [msgspec.structs.replace(found, reason=region.reason)]
+
+
+_TEAMS = frozenset(
+    "team office branch group department division squad project unit desk store site".split()
+)
+"""What a place only names: who moved "to the Berlin team" moved no home."""
 
 
 def _towns(region: Region) -> list[Value]:
@@ -229,7 +246,11 @@ def _employers(region: Region) -> list[Value]:
         start = named + 1
     length = capital_length(region, start)
     if length:
-        return [region.part(start, start + length).value()]
+        end = start + length
+        owner = norm.index("'s", start, end) if "'s" in norm[start:end] else 0
+        if owner > start and norm[end : end + 1] and norm[end] in _TEAMS:
+            end = owner  # "Google's London office"
+        return [region.part(start, end).value()]
     if start == 0 and len(norm) > 1:
         return []
     if start == 0 and not region.raw[0].islower():
@@ -251,7 +272,8 @@ def _chinese_employer(region: Region) -> list[Value]:
     whole = any(book.phrase_list(each).length_at(norm, 0) == len(norm) for each in _NO_WORKPLACES)
     acts = book.phrase_list("doings").length_at(norm, 0) > 0
     acts = acts and not book.phrase_list("not_doings").length_at(norm, 0)
-    value = None if whole or acts or norm[-1] == "上" else _thing(region)
+    whose = book.phrase_list("jobs").length_at(norm, 0) == len(norm)  # 我是老师的学生
+    value = None if whole or acts or whose or norm[-1] == "上" else _thing(region)
     return [] if value is None else [value]
 
 
@@ -396,7 +418,8 @@ def _listed(region: Region, name: str) -> Iterator[Value]:
     entries = region.book.phrase_list(name)
     for part in parts(region) if region.rule.many else [region]:
         norm = part.norm
-        at = determiners(part)
+        length = entries.length_at(norm, 0)
+        at = 0 if not _JOINED.isdisjoint(norm[:length]) else determiners(part)
         while at < len(norm) and norm[at] in region.book.phrase_list("intensifiers"):
             at += 1
         length = entries.length_at(norm, at)
@@ -406,7 +429,7 @@ def _listed(region: Region, name: str) -> Iterator[Value]:
         if (
             after
             and region.book.language == "en"
-            and after not in _AFTER_LISTED
+            and after not in AFTER_LISTED
             and not region.book.phrase_list("how_well").length_at(norm, at + length)
         ):
             return
@@ -414,84 +437,17 @@ def _listed(region: Region, name: str) -> Iterator[Value]:
             after
             and region.book.language == "zh"
             and not region.book.phrase_list("after_listed").length_at(norm, at + length)
+            and not (name == "children" and after in _AFTER_CHILDREN)
         ):
+            return
+        if name == "condition" and is_of_it(norm[at + length :]):
             return
         yield part.part(at, at + length).value()
 
 
-_AFTER_LISTED = frozenset(
-    ", and or in at on for with to by from as since so because but of now who . ; ! -"
-    " named called except unless".split()
-)
-
-
-def _habits(region: Region) -> list[Value]:
-    """A repeated action, begun by a verb that is known for habits: "run", "go to the gym"."""
-    norm = region.norm
-    verbs = region.book.phrase_list("habit_verbs")
-    verb = verbs.length_at(norm, 0)
-    if not verb and norm[0] in _GO_ZH:  # 去东湖钓鱼
-        verb = max(verbs.length_at(norm, at) for at in range(1, min(7, len(norm) + 1)))
-    refused = region.book.phrase_list("not_in_values")
-    if not verb or len(norm) > 8 or refused.anywhere(norm):
-        return []
-    return [region.value()]
-
-
-_GO_ZH = ("去", "到")
-
-
-def _former_habits(region: Region) -> list[Value]:
-    """The same, said of what has ended: "running", "going to the gym"."""
-    verbs = region.book.phrase_list("habit_verbs")
-    stem = region.norm[0].removesuffix("ing")
-    if stem == region.norm[0] or len(stem) < 2 or len(region.norm) > 8:
-        return []
-    doubled = [stem[:-1]] if stem[-1] == stem[-2] else []
-    for verb in (stem, f"{stem}e", *doubled):
-        refused = region.book.phrase_list("not_in_values").anywhere(region.norm)
-        if verbs.length_at([verb, *region.norm[1:]], 0) and not refused:
-            said = region.value()
-            value = verb + said.value[len(region.raw[0]) :]
-            return [msgspec.structs.replace(said, value=value, spoken=value)]
-    return []
-
-
-def _pets(region: Region) -> list[Value]:
-    """Animals, each with an article or a number: "a dog and two old cats". An item that is none is
-    passed over: "a son and a dog"."""
-    found = [_pet(item) for item in parts(region)]
-    return [value for value in found if value is not None]
-
-
-def _pet(item: Region) -> Value | None:
-    """One animal by its name in the list, several with their number and all that describes them."""
-    book, norm = item.book, item.norm
-    begin = determiners(item) or int(norm[0] in ("one", "another"))
-    at = begin + book.phrase_list("pet_counts").length_at(norm, begin)
-    several = at > begin or book.phrase_list("pets").length_at(norm, at) > 0
-    length = 0
-    for _ in range(_MOST_ADJECTIVES):
-        length = max(book.phrase_list(each).length_at(norm, at) for each in ("pet", "pets"))
-        described = 0 if length else book.phrase_list("pet_adjectives").length_at(norm, at)
-        if not described:
-            break
-        at += described
-    before = item.words.norm[item.start - 1] if item.start else ""
-    counted = begin or several or before in ("a", "an")
-    if not length or (book.language == "en" and not counted):
-        return None
-    after = norm[at + length : at + length + 1]
-    if book.language == "en":
-        ends = not after or after[0] in _AFTER_LISTED
-    else:
-        ends = not after or book.phrase_list("after_listed").length_at(norm, at + length) > 0
-    if not ends:
-        return None
-    return item.part(begin if several else at, at + length).value()
-
-
-_MOST_ADJECTIVES = 4
+_AFTER_CHILDREN = frozenset("在都正一")
+_JOINED = frozenset(("and", "和"))
+"""What joins an entry that is a list by itself: "a son and a daughter"."""
 
 
 def _cars(region: Region) -> list[Value]:
@@ -507,7 +463,7 @@ def _cars(region: Region) -> list[Value]:
         is_capital(region.raw[length]) or region.raw[length][:1].isdigit()
     ):
         length += 1
-    ends = length == len(norm) or norm[length] in _AFTER_LISTED
+    ends = length == len(norm) or norm[length] in AFTER_LISTED
     given = norm[length : length + 1] == ["for"] and norm[length + 1 : length + 2] in _OTHERS
     return [region.part(0, length).value()] if ends and not given else []
 
@@ -571,11 +527,11 @@ _READERS: dict[str, Callable[[Region], list[Value]]] = {
     "number": _numbers,
     "sentence": _sentences,
     "time": _times,
-    "habit": _habits,
-    "former_habit": _former_habits,
+    "habit": values_daily.habits,
+    "former_habit": values_daily.former_habits,
     "company": _companies,
     "firm": _firms,
-    "pet": _pets,
+    "pet": values_daily.pets,
     "car": _cars,
     "school": _schools,
     "version": values_project.versions,
