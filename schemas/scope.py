@@ -7,6 +7,7 @@ every separator, so no two scopes share one and no value can climb out of its pl
 
 from __future__ import annotations
 
+from functools import lru_cache
 from urllib.parse import quote, unquote
 
 import msgspec
@@ -57,7 +58,8 @@ class Scope(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaul
     @property
     def path(self) -> str:
         """The partition key. Injective: different scopes have different paths."""
-        return f"{_escape(self.tenant)}/{self.kind}:{_escape(self.owner)}"
+        kind = self.kind
+        return _path(self.tenant, kind, getattr(self, kind))
 
     @classmethod
     def parse(cls, path: str) -> Scope:
@@ -77,8 +79,9 @@ class Scope(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaul
         return scope
 
 
-def _escape(part: str) -> str:
-    return quote(part, safe=_SAFE)
+@lru_cache(maxsize=1 << 12)
+def _path(tenant: str, kind: str, owner: str) -> str:
+    return f"{quote(tenant, safe=_SAFE)}/{kind}:{quote(owner, safe=_SAFE)}"
 
 
 def check_scope(scope: object) -> None:

@@ -8,7 +8,6 @@ import os
 import time
 from datetime import UTC, datetime, timedelta
 from typing import Protocol
-from uuid import UUID
 
 
 class Clock(Protocol):
@@ -113,4 +112,5 @@ def new_id(clock: Clock) -> str:
     value = (
         millis << 80 | 0x7 << 76 | (random >> 64 & 0xFFF) << 64 | 0b10 << 62 | random & (2**62 - 1)
     )
-    return str(UUID(int=value))
+    digits = f"{value:032x}"
+    return f"{digits[:8]}-{digits[8:12]}-{digits[12:16]}-{digits[16:20]}-{digits[20:]}"
