@@ -11,7 +11,8 @@ import os
 import sys
 import threading
 from pathlib import Path
-from weakref import WeakSet
+
+from memstream.projections.forks import tell_of_forks
 
 if sys.platform == "win32":
     import msvcrt
@@ -27,7 +28,12 @@ class FileLock:
         self.path = path
         self._lock = threading.Lock()
         self._handle: int | None = None
-        _LOCKS.add(self)
+        tell_of_forks(self)
+
+    @property
+    def held(self) -> bool:
+        """Whether this object holds it."""
+        return self._handle is not None
 
     def acquire(self) -> bool:
         """Takes it if it is free; True if this object holds it now. Never waits. ``OSError`` where
@@ -53,7 +59,7 @@ class FileLock:
     def __del__(self) -> None:
         self.release()
 
-    def _forget(self) -> None:
+    def after_fork(self) -> None:
         """In a forked child: the lock stays with the parent's file."""
         self._lock = threading.Lock()
         self.release()
@@ -78,15 +84,3 @@ else:
         except BlockingIOError:
             return False
         return True
-
-
-_LOCKS: WeakSet[FileLock] = WeakSet()
-
-
-def _forget_after_fork() -> None:
-    for lock in list(_LOCKS):
-        lock._forget()
-
-
-if hasattr(os, "register_at_fork"):  # where there is no fork there is nothing to forget
-    os.register_at_fork(after_in_child=_forget_after_fork)

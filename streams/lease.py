@@ -20,11 +20,11 @@ from datetime import datetime
 from pathlib import Path
 from types import TracebackType
 from typing import Self
-from weakref import WeakSet
 
 import msgspec
 
-from memstream.projections.file_lock import try_lock
+from memstream.projections.file_lock import FileLock
+from memstream.projections.forks import tell_of_forks
 from memstream.schemas.errors import LeaseHeld
 from memstream.streams.clock import Clock, Patience
 from memstream.streams.line import Line
@@ -53,18 +53,19 @@ class WorkerLease:
 
     def __init__(self, directory: Path, clock: Clock) -> None:
         self.path = directory / "worker.lease"
+        self._file = FileLock(self.path)
         self._line = Line(directory)
         self._patience = Patience(FROZEN_SECONDS)
         self._holder_path = directory / "worker.json"
         self._clock = clock
         self._lock = threading.Lock()
-        self._handle: int | None = None
-        _LEASES.add(self)
+        tell_of_forks(self)
 
     @property
     def held(self) -> bool:
         """Whether this object holds the lease."""
-        return self._handle is not None
+        with self._lock:
+            return self._file.held
 
     @property
     def wanted(self) -> bool:
@@ -80,46 +81,39 @@ class WorkerLease:
         Raises ``FileUnavailable`` if the directory cannot be used.
         """
         with self._lock:
-            if self._handle is not None:
+            if self._file.held:
                 return True
             stay = stay or self._line.standing
             first = stay and self._line.step()
-            handle = self._locked(self.path)
-            if handle is None:
+            if not self._taken():
                 self._patience.ran_out(None)
                 return False
+            mine = False
             try:
-                first = first or self._line.step()
-                if first or self._patience.ran_out("free"):
-                    self._handle, handle = handle, None
+                mine = first or self._line.step() or self._patience.ran_out("free")
             finally:
-                if handle is not None:
-                    os.close(handle)
-                if not (stay and handle is not None):
+                if not mine:
+                    self._file.release()
+                if mine or not stay:
                     self._line.leave()
-            if self._handle is None:
-                return False
-            self._patience.ran_out(None)
-            self._tell()
-            return True
+            if mine:
+                self._patience.ran_out(None)
+                self._tell()
+            return mine
 
     def leave(self) -> None:
         """Out of the line. Idempotent."""
         with self._lock:
             self._line.leave()
 
-    def _locked(self, path: Path) -> int | None:
+    def _taken(self) -> bool:
         try:
-            handle = os.open(path, os.O_CREAT | os.O_RDWR, 0o600)
+            return self._file.acquire()
         except OSError as error:
             raise FileUnavailable(
-                f"worker lease {path} cannot be taken: {error.strerror}; mend: check "
+                f"worker lease {self.path} cannot be taken: {error.strerror}; mend: check "
                 "that the directory exists and is writable"
             ) from error
-        if not try_lock(handle):
-            os.close(handle)
-            return None
-        return handle
 
     def holder(self) -> Holder | None:
         """Who took the lease last, for messages; None if nobody did or it was released."""
@@ -132,18 +126,14 @@ class WorkerLease:
         """Gives the lease back, and any place in line. Idempotent."""
         self.leave()
         with self._lock:
-            handle, self._handle = self._handle, None
-            if handle is not None:
+            if self._file.held:
                 with suppress(OSError):  # information only
                     self._holder_path.unlink(missing_ok=True)
-                os.close(handle)
+                self._file.release()
 
-    def _forget(self) -> None:
-        """In a forked child: the lease is the parent's. Its lock stays with the parent's file."""
+    def after_fork(self) -> None:
+        """In a forked child: the lease and the place in line are the parent's."""
         self._lock = threading.Lock()
-        handle, self._handle = self._handle, None
-        if handle is not None:
-            os.close(handle)
         self._line = Line(self.path.parent)
 
     def __enter__(self) -> Self:
@@ -168,15 +158,3 @@ class WorkerLease:
         with suppress(OSError):  # information only: a full disk must not stop the worker
             fresh.write_bytes(msgspec.json.encode(holder))
             fresh.replace(self._holder_path)
-
-
-_LEASES: WeakSet[WorkerLease] = WeakSet()
-
-
-def _forget_after_fork() -> None:
-    for lease in list(_LEASES):
-        lease._forget()
-
-
-if hasattr(os, "register_at_fork"):  # where there is no fork there is nothing to forget
-    os.register_at_fork(after_in_child=_forget_after_fork)

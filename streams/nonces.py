@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
-from weakref import WeakSet
 
+from memstream.projections.forks import tell_of_forks
 from memstream.schemas.sealing import NONCE_BYTES
 from memstream.streams.clock import Clock
 
@@ -20,7 +19,7 @@ class Nonces:
         self._clock = clock
         self._check = check
         self._drawn: list[bytes] = []
-        _ALL.add(self)
+        tell_of_forks(self)
 
     def draw(self) -> bytes:
         """One nonce."""
@@ -33,18 +32,6 @@ class Nonces:
             self._drawn.extend([block[start : start + NONCE_BYTES] for start in starts])
             return block[:NONCE_BYTES]
 
-    def forget(self) -> None:
+    def after_fork(self) -> None:
         """Drops what was drawn ahead."""
         self._drawn.clear()
-
-
-_ALL: WeakSet[Nonces] = WeakSet()
-
-
-def _forget_after_fork() -> None:
-    for nonces in list(_ALL):
-        nonces.forget()
-
-
-if hasattr(os, "register_at_fork"):  # where there is no fork there is nothing to forget
-    os.register_at_fork(after_in_child=_forget_after_fork)

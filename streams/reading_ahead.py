@@ -24,13 +24,13 @@ from itertools import chain
 from pathlib import Path
 from queue import SimpleQueue
 from typing import IO
-from weakref import WeakSet
 
 import msgspec
 import structlog
 
 from memstream.processors.extract import Reader
 from memstream.processors.standard import reader_of, reading_by, standard_pipeline
+from memstream.projections.forks import tell_of_forks
 from memstream.schemas.codec import Codec, SealedRow
 from memstream.schemas.errors import LogUnavailable
 from memstream.schemas.events import Event
@@ -100,7 +100,7 @@ class ReadingAhead:
         ]
         for thread in self.threads:
             thread.start()
-        _OPEN.add(self)
+        tell_of_forks(self)
 
     def expect(self, events: Sequence[Event]) -> None:
         """Tells which events will be read after those told before."""
@@ -188,7 +188,7 @@ class ReadingAhead:
             self._waiting.remove(chunk)
             chunk.found = [None for _ in chunk.events]
 
-    def _forget(self) -> None:
+    def after_fork(self) -> None:
         """In a forked child: the other processes are the parent's, and must see it end."""
         for each in self._others:
             for pipe in (each.stdin, each.stdout):
@@ -277,18 +277,8 @@ _FOUND: msgspec.json.Decoder[Found] = msgspec.json.Decoder(Found)
 _ENCODER = msgspec.json.Encoder()  # and not MessagePack, whose instants lose the speaker's offset
 
 
-_OPEN: WeakSet[ReadingAhead] = WeakSet()
 _OF_THE_PARENT: list[subprocess.Popen[bytes]] = []
 """What a forked child must not close: a write of the parent's may be half done in its buffer."""
-
-
-def _forget_after_fork() -> None:
-    for each in list(_OPEN):
-        each._forget()
-
-
-if hasattr(os, "register_at_fork"):  # where there is no fork there is nothing to forget
-    os.register_at_fork(after_in_child=_forget_after_fork)
 
 
 def _asked(events: Sequence[Event]) -> bytes:

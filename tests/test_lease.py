@@ -124,6 +124,30 @@ def test_a_forked_child_does_not_hold_it_and_does_not_free_it(tmp_path: Path) ->
     lease.release()
 
 
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this platform")
+def test_a_forked_child_does_not_stand_in_line_and_leaves_its_parent_there(tmp_path: Path) -> None:
+    holder, waits = (WorkerLease(tmp_path, SystemClock()) for _ in range(2))
+    assert holder.acquire()
+    assert not waits.acquire(stay=True)
+    with waits._lock:  # as another thread may have it at that moment
+        child = os.fork()
+        if child == 0:
+            waits.release()
+            os._exit(0 if waits.wanted else 1)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    holder.release()
+    assert not holder.acquire()
+    assert waits.acquire()
+    waits.release()
+
+
+def test_one_that_is_dropped_is_free(tmp_path: Path) -> None:
+    assert WorkerLease(tmp_path, SystemClock()).acquire()
+    lease = WorkerLease(tmp_path, SystemClock())
+    assert lease.acquire()
+    lease.release()
+
+
 def test_reading_the_file_does_not_free_it(tmp_path: Path) -> None:
     with WorkerLease(tmp_path, SystemClock()) as lease:
         lease.path.read_bytes()
