@@ -36,7 +36,7 @@ from typing import Any, TypeVar
 import msgspec
 import qdrant_edge as edge
 
-from memstream.projections.edge_requests import matches
+from memstream.projections.edge_requests import matches, matches_any
 from memstream.projections.edge_search import EdgeSearch
 from memstream.projections.edge_shard import (
     counted,
@@ -70,7 +70,7 @@ from memstream.projections.queries import (
 from memstream.projections.sketches import vectors_of
 from memstream.schemas.counting import quantity
 from memstream.schemas.errors import ProjectionDamaged, UnsupportedFilter, WrongGeneration
-from memstream.schemas.memories import Memory, Tally
+from memstream.schemas.memories import Memory, Status, Tally
 
 FLUSH_EVERY = 5_000
 """Points written between two flushes; replaying as many at open takes about 0.2 s."""
@@ -254,9 +254,13 @@ class EdgeIndex:
             self._open_or_raise()
             return self._reading.read(query, points)
 
-    def memories_of(self, scope: str) -> list[Memory]:
-        """Every version of every memory of a scope, in the order in which they were made."""
-        condition = edge.Filter(must=[matches("scope", scope)])
+    def memories_of(self, scope: str, statuses: tuple[Status, ...] = ()) -> list[Memory]:
+        """Every version of every memory of a scope, or those made with such a status, in the order
+        in which they were made."""
+        asked = [matches("scope", scope)]
+        if statuses:
+            asked.append(matches_any("status", statuses))
+        condition = edge.Filter(must=list[Any](asked))
         fields = ["record", "expired_at"]
         with self._engine:
             self._open_or_raise()

@@ -62,7 +62,7 @@ from memstream.schemas.errors import (
     UnsupportedFilter,
     WrongGeneration,
 )
-from memstream.schemas.memories import Memory, Tally
+from memstream.schemas.memories import Memory, Status, Tally
 
 UPSERT_AT_ONCE = 500
 """Points per call: with a dense vector and its record a point takes about 5 KB."""
@@ -223,12 +223,13 @@ class QdrantIndex:
         with self._turns.reading():
             return self._read(query, points)
 
-    def memories_of(self, scope: str) -> list[Memory]:
-        """Every version of every memory of a scope, in the order in which they were made."""
+    def memories_of(self, scope: str, statuses: tuple[Status, ...] = ()) -> list[Memory]:
+        """Every version of every memory of a scope, or those made with such a status, in the order
+        in which they were made."""
         with self._turns.reading():
             found = [
                 decoded(each.payload["record"], each.payload["expired_at"])
-                for records in self._scrolled(["record", "expired_at"], of_scope(scope))
+                for records in self._scrolled(["record", "expired_at"], of_scope(scope, statuses))
                 for each in records
             ]
         return sorted(found, key=made_at)

@@ -19,6 +19,7 @@ from memstream.projections.queries import (
     in_scope,
 )
 from memstream.projections.sketches import SKETCH_SIZE
+from memstream.schemas.memories import Status
 
 LINKS_OF_A_TENANT = 16
 """Edges of a point in its tenant's HNSW graph, the engine's default. There is no graph over all
@@ -106,9 +107,10 @@ def query_beside(
     )
 
 
-def of_scope(scope: str) -> models.Filter:
-    """The points of a scope."""
-    return models.Filter(must=[matches_any("scope", (scope,))])
+def of_scope(scope: str, statuses: Sequence[Status] = ()) -> models.Filter:
+    """The points of a scope, or those of a status."""
+    asked = (("scope", (scope,)), ("status", statuses))
+    return models.Filter(must=[matches_any(field, values) for field, values in asked if values])
 
 
 def matches_any(field: str, values: Sequence[str]) -> models.FieldCondition:

@@ -148,8 +148,9 @@ class SearchIndex(Projection, Protocol):
         """What was written, by the index's own account; ``tally`` is what is there."""
         ...
 
-    def memories_of(self, scope: str) -> list[Memory]:
-        """Every version of every memory of a scope, in the order in which they were made."""
+    def memories_of(self, scope: str, statuses: tuple[Status, ...] = ()) -> list[Memory]:
+        """Every version of every memory of a scope, or those made with such a status, in the order
+        in which they were made."""
         ...
 
     @property

@@ -8,7 +8,7 @@ from typing import Literal
 import msgspec
 
 from memstream.recall.rendering import Order, in_order, rendered, rendered_json
-from memstream.schemas.memories import Memory
+from memstream.schemas.memories import Memory, Status
 
 
 class Found(msgspec.Struct, frozen=True):
@@ -80,6 +80,9 @@ class Evidence(msgspec.Struct, frozen=True):
     """How it came about, where it was asked to be explained."""
     abstained: str = ""
     """Why nothing was looked for, in words; empty where it was."""
+    undecided: dict[Status, int] = {}
+    """Where nothing was found: how many memories the scopes have that are not believed until a
+    review decides, those held ("pending_review") and those in quarantine ("quarantined")."""
 
     def __bool__(self) -> bool:
         return bool(self.items)

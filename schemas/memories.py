@@ -20,6 +20,8 @@ Status = Literal[
     "merged",
     "erased",
 ]
+UNDECIDED: tuple[Status, ...] = ("pending_review", "quarantined")
+"""What is believed only once a review approves it."""
 Outcome = Literal["stored", "rejected", "held", "quarantined"]
 Standing = Literal["admitted", "held", "quarantined"]
 Polarity = Literal["positive", "negative"]

@@ -9,7 +9,8 @@ directory. Analytics are beside the projector's index, in DuckDB.
 from __future__ import annotations
 
 import threading
-from collections.abc import Collection, Iterator, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from datetime import datetime
 from pathlib import Path
@@ -29,7 +30,7 @@ from memstream.schemas.codec import Codec
 from memstream.schemas.counting import quantity
 from memstream.schemas.errors import NotFound, ProjectionDamaged, WrongGeneration
 from memstream.schemas.events import Event
-from memstream.schemas.memories import Memory
+from memstream.schemas.memories import UNDECIDED, Memory, Status
 from memstream.schemas.scope import Scope
 from memstream.schemas.sealing import Sealer
 from memstream.service.cluster_erasing import WAIT_SECONDS, appended_again, erased_on_kafka
@@ -256,6 +257,12 @@ class ClusterHost:
         """All memory versions of a scope, or those made by ``known_at``."""
         found = self.view.index.memories_of(scope.path)
         return [each for each in found if known_at is None or each.created_at <= known_at]
+
+    def undecided(self, scopes: Iterable[Scope]) -> dict[Status, int]:
+        """How many memories of the scopes wait for a review, by status."""
+        paths = {scope.path for scope in scopes}
+        found = [each for path in paths for each in self.view.index.memories_of(path, UNDECIDED)]
+        return dict(Counter(each.status for each in found if each.expired_at is None))
 
     def memory_id(self, scope: Scope, name: str) -> str:
         """The full id of a memory given by its id or a beginning of it that only it has."""

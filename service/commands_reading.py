@@ -49,7 +49,6 @@ from memstream.service.printing import (
 if TYPE_CHECKING:
     from memstream.recall.evidence import Evidence, Trace
     from memstream.recall.reranking import Reranker
-    from memstream.service.memory import Memory
     from memstream.service.reports import Explanation
 
 commands = typer.Typer()
@@ -142,7 +141,6 @@ def recall(
             record=not no_record,
             explain=explain,
         )
-        waiting = "" if evidence or as_json else _waiting(here.memory, scope_of(ctx))
     for reason in evidence.degraded:
         warn(f"degraded: {reason}")
     if as_json:
@@ -155,8 +153,8 @@ def recall(
     elif evidence.abstained and evidence.trace is None:
         note(f"nothing served: {evidence.abstained}")
     note(_served(evidence))
-    if waiting:
-        note(waiting)
+    if evidence.undecided:
+        note(_waiting(evidence.undecided))
 
 
 @commands.command(
@@ -187,7 +185,7 @@ def memories(
             known_at=known_at,
             everything=everything,
         )
-        waiting = "" if found or as_json else _waiting(here.memory, scope_of(ctx))
+        undecided = here.host.undecided([scope_of(ctx)]) if not found else {}
     if as_json:
         emit(found)
     elif found:
@@ -196,8 +194,8 @@ def memories(
         console.print(memory_table(in_order, width=console.width))
     else:
         note("no such memories")
-        if waiting:
-            note(waiting)
+        if undecided:
+            note(_waiting(undecided))
 
 
 @commands.command(
@@ -350,22 +348,14 @@ def _served(evidence: Evidence) -> str:
     return f"{quantity(len(evidence.items), 'memory')}, about {tokens}{left}{context}"
 
 
-def _waiting(memory: Memory, scope: Scope) -> str:
-    """What the scope has that is not believed until somebody decides; empty where there is none."""
-    parts = []
-    for status, how in _UNDECIDED.items():
-        found = len(memory.memories(scope, status=status))
-        if found:
-            shown_by = f"memstream memories --status {status}"
-            parts.append(f"{quantity(found, 'memory')} {how}, see {shown_by}")
-    told = " and ".join(parts)
-    return told and f"{told}; memstream review ID --approve --reviewer NAME admits one"
-
-
-_UNDECIDED: dict[Status, str] = {
-    "pending_review": "held for review",
-    "quarantined": "in quarantine",
-}
+def _waiting(undecided: dict[Status, int]) -> str:
+    """What is not believed until somebody decides."""
+    how = {"pending_review": "held for review", "quarantined": "in quarantine"}
+    told = " and ".join(
+        f"{quantity(count, 'memory')} {how[status]}, see memstream memories --status {status}"
+        for status, count in sorted(undecided.items())
+    )
+    return f"{told}; memstream review ID --approve --reviewer NAME admits one"
 
 
 def _print_trace(trace: Trace) -> None:

@@ -8,7 +8,7 @@ is held while a generation is opened or replaced, ``_changing`` over a whole reb
 from __future__ import annotations
 
 import threading
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from datetime import datetime
 from pathlib import Path
@@ -27,13 +27,14 @@ from memstream.schemas.errors import (
     WrongGeneration,
 )
 from memstream.schemas.events import Event
-from memstream.schemas.memories import Memory
+from memstream.schemas.memories import Memory, Status
 from memstream.schemas.scope import Scope
 from memstream.service.directory import Files, Pipelines, stamp_of
 from memstream.service.later import Later
 from memstream.service.naming import event_named, memory_named
 from memstream.service.repeating import Groups, answers, appended
 from memstream.service.serving import only_served
+from memstream.service.state_reading import from_state
 from memstream.service.stopping import closed_at_exit
 from memstream.service.vectors import Where
 from memstream.streams.clock import Clock, Deadline, Patience
@@ -249,16 +250,13 @@ class Host:
 
     def versions(self, scope: Scope, *, known_at: datetime | None = None) -> list[Memory]:
         """All memory versions of a scope, or those made by ``known_at``."""
-        stores = self.stores
-        try:
-            found = stores.store.memories_of(scope.path)
-        except LogUnavailable:
-            if stores is self._stores:
-                raise
-            found = self.store.memories_of(scope.path)  # it was swapped away while it was read
-        if known_at is None:
-            return found
-        return [memory for memory in found if memory.created_at <= known_at]
+        found = from_state(self, lambda state: state.memories_of(scope.path))
+        return [each for each in found if known_at is None or each.created_at <= known_at]
+
+    def undecided(self, scopes: Iterable[Scope]) -> dict[Status, int]:
+        """How many memories of the scopes wait for a review, by status."""
+        paths = frozenset(scope.path for scope in scopes)
+        return from_state(self, lambda state: state.undecided(paths))
 
     def memory_id(self, scope: Scope, name: str) -> str:
         """The full id of a memory given by its id or a beginning of it that only it has."""

@@ -388,9 +388,9 @@ class Memory:
         told where it names no time, in [since, until). ``scopes`` adds scopes of the same tenant.
         ``after`` waits until that position is indexed, at most ``Settings.after_seconds``; then
         the answer says in ``degraded`` how stale it is and why. ``record=False`` leaves no
-        ``context.served``. Nothing fitting gives empty evidence. ``explain=True`` adds
-        ``Evidence.trace``: every memory that was considered, how each channel found it, and why
-        it fell out. An unknown filter raises ``UnsupportedFilter``.
+        ``context.served``. Empty where nothing fits; ``undecided`` tells what waits for a review.
+        ``explain=True`` adds ``Evidence.trace``: what was considered, how each channel found it,
+        and why it fell out. An unknown filter raises ``UnsupportedFilter``.
         """
         if unsupported:
             raise UnsupportedFilter(
@@ -426,15 +426,16 @@ class Memory:
         with reading as (index, embedder, degraded):
             source = index if index is not None else self._scan(request)
             evidence = self._asking.evidence(request, source, embedder, self._settings, degraded)
+        if not (evidence or evidence.abstained):
+            undecided = self._host.undecided(request.scopes)
+            evidence = msgspec.structs.replace(evidence, undecided=undecided)
         if not record:
             return evidence
         from memstream.service.serving import context_of
 
         context = new_id(self._clock)
-        served = context_of(evidence, self._host.generation)
-        event = event_of(
-            self._clock, "context.served", scope, served, None, "model_derived", context
-        )
+        data = context_of(evidence, self._host.generation)
+        event = event_of(self._clock, "context.served", scope, data, None, "model_derived", context)
         self._host.append_later(captured(event))
         return msgspec.structs.replace(evidence, context=context)
 

@@ -12,7 +12,8 @@ from __future__ import annotations
 
 import sqlite3
 import threading
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
@@ -23,7 +24,7 @@ import msgspec
 from memstream.projections.projection import VOID, Generation, Step
 from memstream.schemas.errors import ProjectionDamaged, WrongGeneration
 from memstream.schemas.instants import from_micros, to_micros
-from memstream.schemas.memories import Memory, Recorded, Tally
+from memstream.schemas.memories import UNDECIDED, Memory, Recorded, Status, Tally
 from memstream.streams.sqlite_files import (
     WAIT_SECONDS,
     Readers,
@@ -183,6 +184,21 @@ class StateStore:
             values.append(memory)
         found = self._rows(query + " ORDER BY memory, version, vid", *values)
         return with_expiry([record for (record,) in found])
+
+    def undecided(self, scopes: Collection[str]) -> dict[Status, int]:
+        """How many memories of the scopes wait for a review, by status. Costs nothing where no
+        event of the whole store does, as in most."""
+        if not {"held", "quarantined"} & self.outcomes().keys():
+            return {}
+        counts = Counter[Status]()
+        query = (
+            "SELECT status, count(*) FROM (SELECT status, max(vid) FROM versions WHERE scope = ?1"
+            " AND memory IN (SELECT memory FROM versions WHERE scope = ?1 AND status IN (?2, ?3))"
+            " GROUP BY memory) WHERE status IN (?2, ?3) GROUP BY status ORDER BY status"
+        )
+        for scope in scopes:
+            counts.update(dict(self._rows(query, scope, *UNDECIDED)))
+        return dict(counts)
 
     def tally(self, upto_seq: int | None = None) -> Tally:
         """Count and digest sum of the versions made by steps up to a seq, or of all."""

@@ -52,7 +52,7 @@ from memstream.projections.queries import (
 )
 from memstream.schemas.errors import InvalidScope, UnsupportedFilter, WrongGeneration
 from memstream.schemas.instants import to_micros
-from memstream.schemas.memories import Interval, Memory, Tally
+from memstream.schemas.memories import Interval, Memory, Status, Tally
 
 
 def _intervals(days: st.SearchStrategy[datetime]) -> st.SearchStrategy[Interval]:
@@ -150,6 +150,23 @@ class IndexConformance(Surroundings, ABC):
             assert [hit.rank for hit in hits] == list(range(1, len(hits) + 1))
             assert [hit.score for hit in hits] == sorted((hit.score for hit in hits), reverse=True)
         assert [each.id for each in found(index, self.query("sailing"))["bm25"]] == ["m1"]
+
+    def test_the_memories_of_a_scope_are_listed_whole_or_by_status(
+        self, index: SearchIndex
+    ) -> None:
+        made: tuple[Status, ...] = ("active", "superseded", "pending_review", "active")
+        said = [memory(f"m{at}", f"Boat number {at}.", status=each) for at, each in enumerate(made)]
+        index.apply(steps(*said, memory("other", "A stove.", scope="acme/user:bob")))
+        listed = index.memories_of(said[0].scope)
+        assert len(listed) == len(said)
+        cases: tuple[tuple[Status, ...], ...] = (
+            ("active",),
+            ("superseded", "pending_review"),
+            ("quarantined",),
+        )
+        for asked in cases:
+            of_status = [each for each in listed if each.status in asked]
+            assert index.memories_of(said[0].scope, asked) == of_status
 
     def test_text_without_spaces_is_found(self, index: SearchIndex) -> None:
         asked = {
