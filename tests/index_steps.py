@@ -10,6 +10,8 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+from holding import files_with
+
 from memstream.projections.projection import Step
 from memstream.projections.queries import Channel, IndexQuery, SearchIndex
 from memstream.schemas.events import Event, MemoryChanged, Source
@@ -85,9 +87,7 @@ def tally(*memories: Memory) -> Tally:
 
 def bytes_hold(directory: Path, words: str) -> bool:
     """Whether any file below the directory holds the words."""
-    return any(
-        words.encode() in each.read_bytes() for each in directory.rglob("*") if each.is_file()
-    )
+    return bool(files_with(directory, [words.encode()]))
 
 
 def found(index: SearchIndex, query: IndexQuery) -> dict[Channel, list[Memory]]:

@@ -17,6 +17,7 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
 
+from holding import files_with
 from simulation import MEMORY_DISK
 from thorough import first_of
 
@@ -214,11 +215,7 @@ def files_holding(directory: Path, *texts: str) -> list[str]:
         keys = {text, content_key(text), served_key(text), derived_id(content_key(text))}
         for each in keys:
             forms |= {each.encode(), msgspec.json.encode(each)[1:-1], each.encode("utf-16-le")}
-    return [
-        str(path.relative_to(directory))
-        for path in sorted(directory.rglob("*"))
-        if path.is_file() and any(form in path.read_bytes() for form in forms)
-    ]
+    return files_with(directory, forms)
 
 
 def plain_texts(memory: Memory) -> dict[str, bytes]:

@@ -19,6 +19,7 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
 
+from holding import files_with
 from thorough import THOROUGH, first_of
 
 from memstream import Memory, Scope
@@ -124,11 +125,7 @@ def values(memory: Memory, scope: Scope) -> set[str]:
 
 def clear_words(folder: Path, *words: str) -> list[str]:
     """The files below the folder in which a word stands in clear."""
-    return [
-        str(path)
-        for path in sorted(folder.rglob("*"))
-        if path.is_file() and any(word.encode() in path.read_bytes() for word in words)
-    ]
+    return files_with(folder, [word.encode() for word in words])
 
 
 def test_erasing_one_event_several_and_a_scope(cluster: Cluster, ann: Scope) -> None:

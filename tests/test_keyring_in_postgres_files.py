@@ -19,6 +19,7 @@ from psycopg.conninfo import make_conninfo
 
 sys.path.insert(0, str(Path(__file__).parent))
 
+from holding import files_with
 from keyring_conformance import ADA, BOB
 from postgres_node import PostgresServer
 from postgres_server import own_postgres
@@ -49,14 +50,10 @@ def execute(server: PostgresServer, statement: str) -> list[tuple[object, ...]]:
         return cursor.fetchall() if cursor.description else []
 
 
-def files_with(server: PostgresServer, key: bytes) -> list[str]:
+def tables_with(server: PostgresServer, key: bytes) -> list[str]:
     """The files of the server that hold the bytes, but its write-ahead log."""
     execute(server, "CHECKPOINT")
-    return [
-        path.relative_to(server.data).as_posix()
-        for path in server.data.rglob("*")
-        if path.is_file() and "pg_wal" not in path.parts and key in path.read_bytes()
-    ]
+    return [each for each in files_with(server.data, [key]) if "pg_wal" not in Path(each).parts]
 
 
 def test_a_destroyed_key_is_in_no_table_file(server: PostgresServer, ring: PostgresKeyRing) -> None:
@@ -76,13 +73,13 @@ def test_a_destroyed_key_is_in_no_table_file(server: PostgresServer, ring: Postg
         other.execute("SELECT count(*) FROM pg_class")
         for subject in (ADA, subjects[0]):
             key_id, key = ring.key_for(subject)
-            assert files_with(server, key)
+            assert tables_with(server, key)
             assert ring.destroy(subject) == [key_id]
-            assert files_with(server, key) == []
+            assert tables_with(server, key) == []
     assert ring.keys_by_id(kept) == kept
     assert ring.key_by_id(ring.key_for(BOB)[0]) == ring.key_for(BOB)[1]
     execute(server, "ANALYZE")
-    assert {len(files_with(server, key)) for key in list(kept.values())[:5]} == {1}
+    assert {len(tables_with(server, key)) for key in list(kept.values())[:5]} == {1}
 
 
 def test_a_destruction_outlives_a_crash_and_so_does_a_key(

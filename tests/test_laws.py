@@ -26,6 +26,7 @@ from hypothesis import strategies as st
 sys.path.insert(0, str(Path(__file__).parent))
 
 from histories import PRIVATE, SCOPES, histories, history, in_any_order
+from holding import files_with
 from simulation import LATER, MEMORY_DISK, versions, view
 
 from memstream import Memory, Scope
@@ -366,11 +367,7 @@ def _marked(scope: Scope, number: int, when: datetime) -> Event:
 def files_holding(directory: Path, text: str) -> list[str]:
     """The files in which a byte of it stands, raw or as JSON spells it."""
     forms = {text.encode(), msgspec.json.encode(text)[1:-1], text.encode("utf-16-le")}
-    return [
-        str(path)
-        for path in sorted(directory.rglob("*"))
-        if path.is_file() and any(form in path.read_bytes() for form in forms)
-    ]
+    return files_with(directory, forms)
 
 
 @few
