@@ -302,7 +302,8 @@ class Host:
         while True:
             with self._turns.turn(deadline.left_s) as mine:
                 with self._working(deadline) as alone:
-                    done = mine and alone and self._drained(ends, deadline)
+                    able = mine and alone and not self._closed
+                    done = able and self._drained(ends, deadline)
                 if done:
                     yield
                     return
@@ -499,7 +500,8 @@ class Host:
         return (stores.duck if mine else None) or stores.folder / "analytics.duckdb"
 
     def close(self) -> None:
-        """Stops the worker and closes everything. Idempotent."""
+        """Stops the worker and closes everything. Idempotent. Work of many batches ends at its next
+        batch, and whoever waits for it gets an error; the next one to open goes on with it."""
         if self._closing:
             return
         self._closing = True

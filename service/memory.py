@@ -549,7 +549,8 @@ class Memory:
         return self._host.snapshot(Path(target), overwrite=overwrite)
 
     def close(self) -> None:
-        """Stops the worker after its batch and closes every file. Idempotent."""
+        """Ends work after its batch, also that of a ``flush`` of another thread, and closes every
+        file; the next one to open goes on. Idempotent."""
         self._host.close()
 
     def __enter__(self) -> Memory:

@@ -61,9 +61,9 @@ class Turns:
         return self._lease.held
 
     def yields(self, turn: Deadline) -> bool:
-        """Whether work of many batches should end its turn now: somebody is in line and ``turn``,
-        a deadline of ``SLICE_SECONDS``, has passed."""
-        return turn.passed and self._keeping == 0 and self._lease.wanted
+        """Whether work of many batches should end its turn now: there are no more turns, or
+        somebody is in line and ``turn``, a deadline of ``SLICE_SECONDS``, has passed."""
+        return self._keeping == 0 and (self._closed or (turn.passed and self._lease.wanted))
 
     def give_back(self) -> None:
         """Gives the lease back now, unless somebody is inside."""
