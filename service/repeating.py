@@ -19,7 +19,8 @@ _NAMED = 5
 _LOGGER = structlog.get_logger(__name__)
 
 Groups = Sequence[Sequence[Event]]
-"""What one call records: events, each of them one, or all the pieces of an oversize one."""
+"""What one call records: events, each of them one, or all the pieces of an oversize one. A group
+without an event is none: nothing is appended for it, and it has no position."""
 
 
 def rows_of(codec: Codec, groups: Groups) -> list[SealedRow]:
@@ -27,7 +28,7 @@ def rows_of(codec: Codec, groups: Groups) -> list[SealedRow]:
     rows = codec.to_rows(chain.from_iterable(groups))
     if all(len(group) == 1 for group in groups):
         return rows
-    firsts = chain.from_iterable((None, *[group[0].id] * (len(group) - 1)) for group in groups)
+    firsts = (group[0].id if at else None for group in groups for at in range(len(group)))
     return [
         row if first is None else msgspec.structs.replace(row, goes_with=first)
         for row, first in zip(rows, firsts, strict=True)
@@ -58,6 +59,7 @@ def answers(
     one says nothing. An event whose content was erased is not compared: nothing is left to
     compare it with.
     """
+    groups = [group for group in groups if group]
     firsts: list[Position] = []
     found: list[Position] = []
     at = 0

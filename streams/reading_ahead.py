@@ -90,15 +90,15 @@ class ReadingAhead:
         self._closed = False
         self._places: dict[int, tuple[_Chunk, int]] = {}
         """Where the answer to each event is, by its identity."""
-        self.told: deque[list[_Chunk]] = deque()
+        self._told: deque[list[_Chunk]] = deque()
         """What was expected and is not forgotten yet."""
-        self.threads = [
+        self._threads = [
             threading.Thread(
                 target=self._serve, args=(each,), name=f"memstream-reading-{number}", daemon=True
             )
             for number, each in enumerate(self._others)
         ]
-        for thread in self.threads:
+        for thread in self._threads:
             thread.start()
         tell_of_forks(self)
 
@@ -106,15 +106,15 @@ class ReadingAhead:
         """Tells which events will be read after those told before."""
         chunks = [_Chunk(events[at : at + CHUNK]) for at in range(0, len(events), CHUNK)]
         with self._changed:
-            self.told.append(chunks)
+            self._told.append(chunks)
             self._waiting.extend(chunks)
             if self._closed:
                 self._give_up(chunks)
             for chunk in chunks:
                 for at, event in enumerate(chunk.events):
                     self._places[id(event)] = chunk, at
-            if len(self.told) > MOST_CALLS_KEPT:
-                late = self.told.popleft()
+            if len(self._told) > MOST_CALLS_KEPT:
+                late = self._told.popleft()
                 self._give_up([each for each in late if each in self._waiting])
                 for chunk in late:
                     for event in chunk.events:
@@ -150,13 +150,13 @@ class ReadingAhead:
         for each in self._others:
             each.kill()
             each.wait()
-        for thread in self.threads:
+        for thread in self._threads:
             thread.join()
         for each in self._others:
             for pipe in (each.stdin, each.stdout):
                 with suppress(OSError):  # what it was not told yet has nowhere to go
                     _pipe(pipe).close()
-        self._others, self.threads = [], []
+        self._others, self._threads = [], []
 
     def _finished(self, chunk: _Chunk) -> Found:
         """What a chunk says. While another process is at it, this one reads what comes last, and
@@ -197,9 +197,9 @@ class ReadingAhead:
                 os.close(nothing)
         _OF_THE_PARENT.extend(self._others)
         self._changed = threading.Condition()
-        self._others, self.threads, self._closed = [], [], True
+        self._others, self._threads, self._closed = [], [], True
         self._waiting.clear()
-        for chunk in chain.from_iterable(self.told):
+        for chunk in chain.from_iterable(self._told):
             if chunk.found is None:
                 chunk.found = [None for _ in chunk.events]
 

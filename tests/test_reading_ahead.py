@@ -34,7 +34,7 @@ from memstream.streams import embedded, reading_ahead
 from memstream.streams.clock import ManualClock
 from memstream.streams.embedded import EmbeddedRuntime
 from memstream.streams.log import Entry
-from memstream.streams.reading_ahead import CHUNK, MOST_CALLS_KEPT, ReadingAhead
+from memstream.streams.reading_ahead import CHUNK, MOST_CALLS_KEPT, Found, ReadingAhead
 
 _LONGEST_START_SECONDS = 60.0
 _TEXTS = (
@@ -79,8 +79,13 @@ def eventually(holds: Callable[[], bool]) -> None:
         time.sleep(0.02)
 
 
+def answers(ahead: ReadingAhead) -> list[Found | None]:
+    """What is found so far of all that is expected, chunk by chunk."""
+    return [chunk.found for chunks in ahead._told for chunk in chunks]
+
+
 def all_read(ahead: ReadingAhead) -> bool:
-    return all(chunk.found is not None for chunks in ahead.told for chunk in chunks)
+    return None not in answers(ahead)
 
 
 def test_another_process_reads_what_is_expected(ahead: ReadingAhead) -> None:
@@ -88,9 +93,9 @@ def test_another_process_reads_what_is_expected(ahead: ReadingAhead) -> None:
     ahead.expect(events)
     eventually(lambda: all_read(ahead))
     with patch.object(ahead, "_reader", Refuses()):
-        answers = [ahead.read(event) for event in events]
-    assert answers == read(events)
-    assert repr(answers) == repr(read(events)), "instants keep their offset"
+        found = [ahead.read(event) for event in events]
+    assert found == read(events)
+    assert repr(found) == repr(read(events)), "instants keep their offset"
 
 
 def test_what_is_asked_before_it_is_ready_is_read_here(ahead: ReadingAhead) -> None:
@@ -123,8 +128,8 @@ def test_one_that_reads_by_other_rules_is_not_asked(tmp_path: Path) -> None:
     try:
         events = told(2 * CHUNK)
         ahead.expect(events)
-        eventually(lambda: not any(each.is_alive() for each in ahead.threads))
-        assert not any(chunk.found for chunks in ahead.told for chunk in chunks)
+        eventually(lambda: not any(each.is_alive() for each in ahead._threads))
+        assert not any(answers(ahead))
         assert [ahead.read(event) for event in events] == read(events)
     finally:
         ahead.close()
@@ -149,7 +154,7 @@ def test_what_cannot_be_read_fails_in_its_own_place(ahead: ReadingAhead) -> None
 def test_what_nobody_asks_for_is_forgotten(ahead: ReadingAhead) -> None:
     for number in range(3 * MOST_CALLS_KEPT):
         ahead.expect(told(CHUNK, beginning=number * CHUNK))
-    assert len(ahead.told) <= MOST_CALLS_KEPT
+    assert len(answers(ahead)) <= MOST_CALLS_KEPT
     events = told(CHUNK)
     ahead.expect(events)
     assert [ahead.read(event) for event in events] == read(events)
@@ -291,7 +296,7 @@ def test_long_answers_and_long_questions_do_not_wait_for_each_other() -> None:
         ahead.expect([msgspec.structs.replace(turn("Thanks! " * 40_000), id=f"long{number}")])
     with patch.object(ahead, "_reader", Refuses()):
         eventually(lambda: all_read(ahead))
-        assert all(chunk.found != [None] for chunks in ahead.told for chunk in chunks)
+        assert [None] not in answers(ahead)
     ahead.close()
 
 

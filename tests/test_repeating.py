@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
@@ -13,9 +14,15 @@ import pytest
 from structlog.testing import capture_logs
 from typer.testing import CliRunner
 
+sys.path.insert(0, str(Path(__file__).parent))
+
+from test_rules import turn
+
 from memstream import Memory, Scope
+from memstream.schemas.events import TurnRecorded
 from memstream.service.cli import app
 from memstream.service.importing import import_file
+from memstream.service.recording import captured
 from memstream.streams.importers import Told
 from memstream.streams.log import Position
 
@@ -119,6 +126,30 @@ def test_what_was_erased_is_compared_with_nothing(tmp_path: Path) -> None:
         assert (again.duplicate, again.differs) == (True, False)
         assert memory.record_turn(ANN, text="I like coffee.", event_id="two").differs
         assert len(warned(logs)) == 1
+
+
+@pytest.mark.parametrize("at", [0, 1, 2])
+@pytest.mark.parametrize("again", [False, True])
+def test_a_group_without_an_event_is_none(tmp_path: Path, at: int, *, again: bool) -> None:
+    long = msgspec.structs.replace(
+        turn("x"), id="long", data=TurnRecorded(role="user", text="a word " * 20_000)
+    )
+    groups = [captured(turn("I like tea.")), captured(long)]
+    assert len(groups[1]) > 1
+    with Memory.open(tmp_path / "with", worker=False) as memory:
+        there = memory._host.append(groups)
+        if again:
+            there = memory._host.append(groups)
+        ends = memory._host.files.log.end_offsets()
+    groups.insert(at, [])
+    with Memory.open(tmp_path / "without", worker=False) as memory:
+        found = memory._host.append(groups)
+        if again:
+            found = memory._host.append(groups)
+        assert [(each.offset, each.event, each.duplicate) for each in found] == [
+            (each.offset, each.event, each.duplicate) for each in there
+        ]
+        assert memory._host.files.log.end_offsets() == ends
 
 
 def lines(path: Path, *texts: str) -> Path:
