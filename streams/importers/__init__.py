@@ -157,7 +157,13 @@ def _recognised(path: Path, shape: Shape) -> tuple[str, Shape]:
         values = [record.value for record in records]
         for name, importer in FORMATS.items():
             if importer.claims(values):
-                return name, each
+                doubt = None if importer.doubt is None else importer.doubt(values)
+                if doubt is None:
+                    return name, each
+                raise ImportFault(
+                    f"{path}: its format is not recognised: {records[doubt.at].where} "
+                    f"{doubt.problem}; mend: --format {name}, if it is a conversation all the same"
+                )
     values = [record.value for record in records]
     in_json = shape not in shapes or any(isinstance(value, dict | list) for value in values)
     if not values or not in_json:

@@ -11,6 +11,7 @@ from memstream.schemas.events import Event
 
 if TYPE_CHECKING:
     from memstream.streams.importers.event_making import Making
+    from memstream.streams.importers.other_texts import Doubt
     from memstream.streams.importers.plain_text import Survey, Told
 
 
@@ -57,13 +58,15 @@ class Importer(msgspec.Struct, frozen=True):
     holding no more of the file than one record and the ids it has given; a record it cannot read
     becomes a ``Broken`` and never an exception. A format of text, whose records are lines, has a
     ``survey``: it goes through the whole file first, and raises ``Unreadable`` for what it must be
-    told; its answer is ``making.survey``.
+    told; its answer is ``making.survey``. ``doubt`` says by which of the first records a file that
+    it claims is rather something else.
     """
 
     name: str
     claims: Callable[[list[Any]], bool]
     read: Callable[[Records, Making], Iterator[Item]]
     survey: Callable[[Records, Told, str], Survey] | None = None
+    doubt: Callable[[list[Any]], Doubt | None] | None = None
 
 
 class Unreadable(ValueError):

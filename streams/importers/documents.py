@@ -154,9 +154,11 @@ def _lines(path: Path) -> Records:
 
 
 def _text(path: Path) -> Records:
-    with path.open("rb") as file:
+    # A line ends with a line feed, a carriage return or both, and keeps its end and its bad bytes.
+    with path.open(encoding="utf-8", errors="surrogateescape", newline="") as file:
         offset = 0
-        for number, raw in enumerate(file, 1):
+        for number, line in enumerate(file, 1):
+            raw = line.encode("utf-8", "surrogateescape")
             start, offset = offset, offset + len(raw)
             body = raw.removeprefix(codecs.BOM_UTF8) if number == 1 else raw
             where = f"line {number}"

@@ -16,6 +16,7 @@ from typing import Any
 from memstream.streams.importers.contract import Broken, Importer, Item, Records, Unreadable
 from memstream.streams.importers.event_making import Making
 from memstream.streams.importers.file_times import read_time
+from memstream.streams.importers.other_texts import STAMP, Begun, Doubt, doubt
 from memstream.streams.importers.plain_text import (
     LABELS,
     WEAK,
@@ -37,7 +38,6 @@ _STYLES = {
     ),
     "heading": re.compile(rf"#{{1,6}}\s+{_NAME}(?:\s*[:：])?\s*(?P<text>)"),
 }
-_STAMP = re.compile(r"\[(?P<stamp>[^\]]{6,40})\]\s*")
 _FENCE = re.compile(r"\s{0,3}(?P<mark>```|~~~)")
 _MOST_WORDS = 3
 _SAMPLED = 60
@@ -53,7 +53,7 @@ class _Start:
 def _starts(line: str) -> Iterator[_Start]:
     """Every way in which the line could begin a turn."""
     stamp, kind = "", ""
-    match = _STAMP.match(line)
+    match = STAMP.match(line)
     if match is not None and read_time(match["stamp"], None) is not None:
         stamp, kind, line = match["stamp"], "stamped ", line[match.end() :]
     for style, pattern in _STYLES.items():
@@ -81,6 +81,17 @@ def _claims(values: list[Any]) -> bool:
     names = Counter(start.name for start in starts if _is_name(start.name))
     often = [name for name, count in names.items() if count > 1]
     return len(often) > 1 and sum(names.values()) * 2 > len(lines)
+
+
+def _doubt(values: list[Any]) -> Doubt | None:
+    lines = [value if isinstance(value, Line) else "" for value in values]
+    known = [
+        Begun(at, start.name, start.text, start.stamp)
+        for at, line in enumerate(lines)
+        for start in _starts(line)
+        if start.name.casefold() in LABELS or start.stamp
+    ]
+    return doubt(lines, known)
 
 
 def _survey(records: Records, told: Told, owner: str) -> Survey:
@@ -209,4 +220,4 @@ def _start_in(line: str, survey: Survey) -> _Start | None:
     return None
 
 
-IMPORTER = Importer("transcript", _claims, _read, _survey)
+IMPORTER = Importer("transcript", _claims, _read, _survey, _doubt)
