@@ -52,6 +52,11 @@ def only_seems(
         and _ONLY_THEN.match(text, clause.words.end[end - 1])
     ):
         return True
+    if end and _seems_from_behind(rule, text, clause.words.end[end - 1]):
+        return True
+    said = _ONLY_SEEMS.get(rule.attribute)
+    if said is not None and said.search(" ".join(clause.words.norm)) is not None:
+        return True
     if rule.attribute == "children" and _are_not_the_speakers(clause):
         return True
     if rule.attribute in _OF_ONESELF and _OF_A_FRIEND.match("".join(clause.words.norm)):
@@ -74,6 +79,55 @@ _ONLY_THEN = re.compile(
     r"|到(?!现在|至今|今天|如今|目前|底)|的(?!第|[了呢啦]?(?:[，,。！!；;]|$))"
 )
 """What follows 工作 where it tells of a day or of the past, and of no job: 在星巴克工作了一下午."""
+
+
+def _seems_from_behind(rule: Rule, text: str, end: int) -> bool:
+    """Whether what follows says that it was so for a time or once, or is not so."""
+    if rule.attribute == "employer":
+        return _LEFT_THEN.match(text, end) is not None
+    if rule.attribute != "wake_time":
+        return False
+    rose = _ROSE.match(text, end)
+    return rose is not None and (rose["not"] is not None or _USUALLY.search(text) is None)
+
+
+_LEFT_THEN = re.compile(
+    r"(?:工作)?[，,](?:后来|然后|之后|接着|最后|又|才|(?:去年|前年|今年|上个?月|上周)?[就又]?"
+    r"(?:离职|辞职|跳槽|去了|换|走了|离开|被裁|退休))"
+)
+"""我在腾讯干了五年，后来去了字节."""
+_MARRIED_TO = re.compile(
+    r"\b(?:married|divorced|separated|engaged) (?:to|from) (?:(?:my|the|this) (?:job|work|career"
+    r"|idea|phone|laptop|computer|code|plan|game|sea|project|company)|reality|it|this)\b"
+)
+_ONLY_SEEMS = {
+    "job_title": re.compile(
+        r"\bwork(?:s|ed|ing)? as (?:hard|much|little|fast|long|soon|well|quickly|slowly|usual"
+        r"|always|normal|before|if|(?:a |an |one )?(?:team|group|unit|pair|couple|hobby"
+        r"|joke|favou?r))\b"
+    ),
+    "marital_status": _MARRIED_TO,
+    "spouse": _MARRIED_TO,
+    "partner": _MARRIED_TO,
+    "pet": re.compile(
+        r"\b(?:in (?:my|a|the|this|that) (?:\w+ )?(?:dreams?|head|mind|game|story|novel|video"
+        r"|picture|photo|race|care|clinic|shelter|shop|zoo|fight)"
+        r"|on (?:my|the|a) (?:\w+ )?(?:shirt|phone|screen|wall|desktop|arm|mug|hoodie|jacket"
+        r"|poster)"
+        r"|at (?:the|our|my) (?:office|shelter|clinic|zoo|shop|store)|at work)\b"
+    ),
+    "path": re.compile(
+        r"\b(?:bugs?|errors?|issues?|problems?|crash|typos?|mistakes?|failures?|culprit|fix|change"
+        r"|leak|regression|exception) (?:is|are|lives|sits|在|就 在|出 在)"
+        r"|(?:问 题|错 误|报 错|故 障|漏 洞|异 常) (?:就 |出 |是 )*在"
+    ),
+    "health_condition": re.compile(
+        r"\b(?:in|on) (?:my|our|the|his|her) [\w' ]{0,12}?(?:family|side)\b"
+    ),
+    "nationality": re.compile(r" at heart\b"),
+}
+_ROSE = re.compile(r"床?(?:(?P<not>不)|来?了(?=[，,。！!]|$))")
+_USUALLY = re.compile("[改都每总]|现在|开始|平时|一般|通常|习惯|目前|最近")
 
 
 _CHILDS = re.compile(
@@ -182,7 +236,7 @@ def _is_for_a_day(rule: Rule, clause: Clause, now: datetime | None) -> bool:
     """ "I'm working at the library today": that is no job."""
     if (
         now is None
-        or rule.attribute not in ("employer", "residence", "habit")
+        or rule.attribute not in ("employer", "residence", "habit", "diet")
         or rule.tense != "present"
     ):
         return False

@@ -107,6 +107,8 @@ def _had_to(found: re.Match[str]) -> str:
 
 
 def _unable(found: re.Match[str]) -> str:
+    if found["do"].startswith(("stand ", "bear ")):
+        return f"I can't {found['do']}{found['rest']}"
     return f"I don't {found['do']} anymore{found['rest']}"
 
 
@@ -119,6 +121,12 @@ def _lost(found: re.Match[str]) -> str:
         "scrapped" if found["how"] in ("totaled", "totalled", "wrecked", "written off") else "sold"
     )
     return f"I {verb} the {found['what']}{found['rest']}"
+
+
+def _who_does(found: re.Match[str]) -> str:
+    name = (found["name"] or "").rpartition(" ")[2]
+    does = re.sub("^['’]s", " is", found["does"])
+    return f"My {found['who']}{name and f' {name}'}{does}"
 
 
 def _served(found: re.Match[str]) -> str:
@@ -293,6 +301,17 @@ _FORMS_EN: tuple[_Form, ...] = (
             r"(?P<rest>(?: (?:last|this|yesterday|in|on) ?[\w ]*)?[.!]*)$"
         ),
         _lost,
+    ),
+    (
+        frozenset(("who",)),
+        re.compile(
+            rf"(?:{_LEAD})?I(?:['’]ve| have)(?: got)? an? (?P<who>(?:(?:older|younger|big|little"
+            r"|twin|elder) )?(?:brother|sister|son|daughter|uncle|aunt|cousin|niece|nephew|grandson"
+            r"|granddaughter|stepson|stepdaughter))(?P<name>,? (?:named|called) [A-Z][a-z]+)?,?"
+            r" who(?P<does>['’]s (?:a|an|allergic)\b.*|"
+            r" (?:is|lives|works|has|likes|loves|hates|plays|speaks)\b.*)$"
+        ),
+        _who_does,
     ),
     (
         frozenset(("bumped", "upgraded", "updated")),

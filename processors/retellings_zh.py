@@ -40,6 +40,10 @@ def _prescribed_zh(found: re.Match[str]) -> str:
     return f"我把{found['old']}换成了{found['new']}"
 
 
+def _given_up(found: re.Match[str]) -> str:
+    return f"我{found['when']}戒了{found['what']}{found['rest']}"
+
+
 def _eaten(found: re.Match[str]) -> str:
     rest = re.sub("[，,]?[也又和跟]?(?:也|都)?不吃", "、", found["rest"])
     return f"{found['who']}不吃{found['what']}{rest}"
@@ -95,6 +99,14 @@ FORMS_ZH: tuple[tuple[str, re.Pattern[str], Callable[[re.Match[str]], str]], ...
             r"(?:跟着|一起|随着)+(?:搬|过去|过来|去|到那边|到那儿)+了[。！]?$"
         ),
         _followed,
+    ),
+    (
+        "戒",
+        re.compile(
+            r"我(?P<when>(?:已经|刚刚?|终于|最近|去年|今年|上个?月|上周)*)把(?P<what>[^，,。！!？?烟我你他她它]{1,5})"
+            r"戒掉?了(?P<rest>[。！!]*)$"
+        ),
+        _given_up,
     ),
     (
         "不吃",

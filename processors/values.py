@@ -73,7 +73,7 @@ def _shape(region: Region) -> str:
 
 def _things(region: Region) -> list[Value]:
     """Noun or verb phrases: "green tea", "hiking in the hills", "爬山"."""
-    if region.cut_by in _RELATIVE:
+    if region.cut_by in _RELATIVE or _goes_with_on(region):
         return []
     if region.rule.attribute == "likes" and _is_plain(region):
         region = region.part(0, time_of_day(region))
@@ -88,12 +88,27 @@ def _things(region: Region) -> list[Value]:
     return found
 
 
+def _is_state(region: Region) -> bool:
+    """Whether a detail is not told but how it is: "my phone is broken", "my team is moving"."""
+    norm, states = region.norm, region.book.phrase_list("states")
+    how = states.length_at(norm, 0)
+    doing = norm[0].endswith("ing") and len(norm) > 1 and region.raw[0].islower()
+    return doing or (how > 0 and (how == len(norm) or norm[how] in AFTER_LISTED))
+
+
 def _is_jest(region: Region) -> bool:
     """Whether nobody is allergic to it but in jest: "I'm allergic to Mondays"."""
     length = region.book.phrase_list("not_allergens").length_at(region.norm, 0)
     return length == len(region.norm) > 0
 
 
+def _goes_with_on(region: Region) -> bool:
+    """Whether the first sign of a Chinese thing was read as the end of the verb: 爱上|海."""
+    before = region.words.norm[region.start - 1] if region.start else ""
+    return before == "上" and _GOES_WITH_ON.match("".join(region.norm)) is not None
+
+
+_GOES_WITH_ON = re.compile("海(?![鲜边岛洋滩底浪带])|[班课网街]|学(?!习)")
 _RELATIVE = frozenset("who whom whose which that where when whether if how what why".split())
 _LONGEST_THING = 9
 _LONGEST_CHINESE_THING = 14
@@ -111,6 +126,8 @@ def _thing(region: Region) -> Value | None:
     if not norm or REDACTED in norm:
         return None
     if region.book.phrase_list("not_values").length_at(norm, 0):
+        return None
+    if region.rule.attribute == "{topic}" and _is_state(region):
         return None
     if region.book.language == "zh":
         if len(norm) > _LONGEST_CHINESE_THING:
@@ -269,6 +286,12 @@ def _chinese_employer(region: Region) -> list[Value]:
     """What stands between 在 and 工作, but for a place that tells nothing of the employer (家,
     电脑上) and for what is being done: 在找工作."""
     norm, book = region.norm, region.book
+    said = "".join(norm)
+    if said.endswith(_NEARBY):
+        return []
+    beside = _BESIDE.match(said)  # 公司对面的银行
+    if beside is not None:
+        return _chinese_employer(region.part(len(_han(norm, beside.end())), len(norm)))
     whole = any(book.phrase_list(each).length_at(norm, 0) == len(norm) for each in _NO_WORKPLACES)
     acts = book.phrase_list("doings").length_at(norm, 0) > 0
     acts = acts and not book.phrase_list("not_doings").length_at(norm, 0)
@@ -277,6 +300,17 @@ def _chinese_employer(region: Region) -> list[Value]:
     return [] if value is None else [value]
 
 
+def _han(norm: list[str], characters: int) -> list[str]:
+    """The first words, that have so many characters together."""
+    at = count = 0
+    while count < characters:
+        count += len(norm[at])
+        at += 1
+    return norm[:at]
+
+
+_NEARBY = ("旁边", "附近", "对面", "隔壁", "楼下", "楼上", "门口", "边上", "周边", "那边", "一带")
+_BESIDE = re.compile("[^的]{1,8}(?:旁边|附近|对面|隔壁|楼下|楼上|门口|边上)的(?=.)")
 _NO_WORKPLACES = ("places", "not_workplaces")
 
 
@@ -302,7 +336,12 @@ def _jobs(region: Region) -> list[Value]:
     norm = region.norm
     jobs = region.book.phrase_list("jobs")
     if region.book.language == "zh":
-        if len(norm) > 12 or not jobs.length_before(norm, len(norm)) or _is_past_job(region):
+        if (
+            norm[0] in _ASPECTS_ZH
+            or len(norm) > 12
+            or not jobs.length_before(norm, len(norm))
+            or _is_past_job(region)
+        ):
             return []
         found = region.value(skip=determiners(region))
         return [msgspec.structs.replace(found, spoken=found.value)]
@@ -314,6 +353,8 @@ def _jobs(region: Region) -> list[Value]:
             continue
         following = norm[at] if at < len(norm) else ""
         if following and following not in _AFTER_JOBS:
+            return []
+        if following == "by" and norm[at + 1 : at + 2] in _LEARNT:
             return []
         if norm[at - 1] in _LEADS:
             at = _field_end(norm, at)
@@ -354,6 +395,9 @@ def _field_end(norm: list[str], at: int) -> int:
     return end if end > at + 1 else at
 
 
+_ASPECTS_ZH = frozenset("了过着")
+_LEARNT = (["training"], ["education"], ["degree"])
+"""By what somebody is what he may never have worked as."""
 _LEADS = frozenset("head director vp professor chief".split())
 _AFTER_FIELDS = frozenset("at for in by with , who working here there".split())
 _AFTER_JOBS = frozenset("at for in by with , and from on who working based here there of".split())

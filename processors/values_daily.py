@@ -32,11 +32,14 @@ def habits(region: Region) -> list[Value]:
     refused = region.book.phrase_list("not_in_values")
     idle = region.book.phrase_list("not_habits").length_at(norm, 0)
     to_do = norm[0] in ("have", "has") and "to" in norm[2:]  # "have two dogs to walk"
+    if region.cut_by in _BUTS or norm[-1] in _BUTS:  # "run but not every day"
+        return []
     if not verb or idle or to_do or len(norm) > 8 or refused.anywhere(norm):
         return []
     return [region.value()]
 
 
+_BUTS = frozenset(("but", "except", "not", "besides"))
 _GO_ZH = ("去", "到")
 
 

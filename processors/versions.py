@@ -6,7 +6,7 @@ not what it stands for.
 """
 
 GATE = 4
-EXTRACT = 49
+EXTRACT = 50
 RESOLVE = 19
 ENRICH = 1
 LEXEMES = 1
