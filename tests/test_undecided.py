@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from datetime import timedelta
 from pathlib import Path
 from random import Random
+from types import SimpleNamespace
 from unittest.mock import patch
 
 import pytest
@@ -15,9 +16,16 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parent))
 
 from histories import START, history
+from index_steps import START as FIRST
+from index_steps import memory as made
+from index_steps import steps
 
 from memstream import Memory, Scope
+from memstream.projections.embedders import HashEmbedder
+from memstream.projections.in_edge import EdgeIndex
+from memstream.projections.projection import Generation
 from memstream.schemas.memories import UNDECIDED
+from memstream.service.cluster import ClusterHost
 from memstream.service.host import Host
 from memstream.streams.clock import ManualClock
 
@@ -81,3 +89,24 @@ def test_the_counts_are_those_of_the_memories(tmp_path: Path, seed: int) -> None
             }
         )
         assert memory._host.undecided(scopes) == +listed
+
+
+def test_on_kafka_the_index_tells_it(tmp_path: Path) -> None:
+    embedder = HashEmbedder(32)
+    index = EdgeIndex.open(tmp_path, Generation("p", embedder.identity, "1"), embedder)
+    index.apply(
+        steps(
+            made("waits", "A boat.", status="pending_review"),
+            made("order", "A stove.", status="quarantined"),
+            made("plain", "A lamp."),
+            made("admitted", "A sail.", status="pending_review"),
+            made("admitted", "A sail.", version=2, created_at=FIRST + timedelta(days=1)),
+            made("hers", "An oar.", scope="acme/user:bob", status="pending_review"),
+        )
+    )
+    with patch.object(ClusterHost, "view", SimpleNamespace(index=index)):
+        host = ClusterHost.__new__(ClusterHost)
+        ada, bob = Scope.parse("acme/user:ada"), Scope.parse("acme/user:bob")
+        assert host.undecided([ada, ada]) == {"pending_review": 1, "quarantined": 1}
+        assert host.undecided([ada, bob]) == {"pending_review": 2, "quarantined": 1}
+    index.close()
